@@ -1,0 +1,2 @@
+# docs/local.mk - the pages that README links to.
+EXTRA_DIST +=

@@ -1,0 +1,1 @@
+# plugins/local.mk - plugins: one shared object each (-module -avoid-version), in $(pkglibdir). None yet.

@@ -1,0 +1,57 @@
+# tests/local.mk - everything "make check" runs. To add a test file, a race or a fuzz target: one line below.
+
+# ---- Claims: one Criterion program made of all tests/test_*.c. ----
+
+unit_sources = \
+  tests/test_version.c
+
+# ---- Races: plain programs with their own main (Criterion does not start under ThreadSanitizer). ----
+
+races =
+
+# ---- Fuzz targets: tests/fuzz_NAME.c with its kept corpus tests/corpus/NAME/. ----
+
+fuzzers =
+
+# ---- Scripts that look at what was built. ----
+
+scripts = \
+  tests/check_corpora
+
+# A fuzz target has no main of its own: libFuzzer brings one, else this archive does, for replaying.
+check_LTLIBRARIES += tests/libreplay.la
+tests_libreplay_la_SOURCES = tests/fuzz_main.c
+
+if FUZZ
+AM_LDFLAGS += -fsanitize=fuzzer
+check_PROGRAMS += $(fuzzers)
+else
+LDADD += tests/libreplay.la
+check_PROGRAMS += $(races)
+TESTS += $(races)
+if !TSAN
+check_PROGRAMS += $(fuzzers) tests/check_mhd
+TESTS += tests/check_mhd $(scripts)
+endif
+endif
+
+if UNIT
+check_PROGRAMS += tests/unit
+TESTS += tests/unit
+endif
+tests_unit_SOURCES = $(unit_sources)
+tests_unit_CFLAGS = $(AM_CFLAGS) $(CRITERION_CFLAGS)
+tests_unit_LDADD = libweircore.la $(CRITERION_LIBS)
+
+dist_check_SCRIPTS += $(scripts) tests/check_exports tests/check_install tests/check_style
+EXTRA_DIST += tests/corpus tests/install
+
+AM_TESTS_ENVIRONMENT = \
+  SRCDIR='$(abs_srcdir)'; export SRCDIR; \
+  FUZZERS='$(fuzzers)'; export FUZZERS;
+
+# ---- After "make install": programs outside the tree that build through pkg-config. ----
+
+installcheck-local:
+	PKG_CONFIG_PATH='$(DESTDIR)$(pkgconfigdir)'"$${PKG_CONFIG_PATH:+:$$PKG_CONFIG_PATH}" \
+	CC='$(CC) $(SAN_CFLAGS)' CXX='$(CXX) $(SAN_CFLAGS)' $(srcdir)/tests/check_install '$(libdir)' '$(pkgincludedir)'
