@@ -16,7 +16,10 @@ fuzzers =
 # ---- Scripts that look at what was built. ----
 
 scripts = \
-  tests/check_corpora
+  tests/check_corpora \
+  tests/check_exports \
+  tests/check_selves \
+  tests/check_style
 
 # A fuzz target has no main of its own: libFuzzer brings one, else this archive does, for replaying.
 check_LTLIBRARIES += tests/libreplay.la
@@ -30,8 +33,8 @@ LDADD += tests/libreplay.la
 check_PROGRAMS += $(races)
 TESTS += $(races)
 if !TSAN
-check_PROGRAMS += $(fuzzers) tests/check_mhd
-TESTS += tests/check_mhd $(scripts)
+check_PROGRAMS += $(fuzzers) tests/mhd_version
+TESTS += tests/mhd_version $(scripts)
 endif
 endif
 
@@ -43,7 +46,7 @@ tests_unit_SOURCES = $(unit_sources)
 tests_unit_CFLAGS = $(AM_CFLAGS) $(CRITERION_CFLAGS)
 tests_unit_LDADD = libweircore.la $(CRITERION_LIBS)
 
-dist_check_SCRIPTS += $(scripts) tests/check_exports tests/check_install tests/check_style
+dist_check_SCRIPTS += $(scripts) tests/check_format tests/check_install
 EXTRA_DIST += tests/corpus tests/install
 
 AM_TESTS_ENVIRONMENT = \

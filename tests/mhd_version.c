@@ -1,4 +1,4 @@
-/* check_mhd.c - the libmicrohttpd that runs is the one of the headers, and the one named in $WEIR_MHD. */
+/* mhd_version.c - the libmicrohttpd that runs is that of the headers, and $WEIR_MHD if set. */
 #include <microhttpd.h>
 #include <stdio.h>
 #include <stdlib.h>
