@@ -46,12 +46,15 @@ tests_unit_SOURCES = $(unit_sources)
 tests_unit_CFLAGS = $(AM_CFLAGS) $(CRITERION_CFLAGS)
 tests_unit_LDADD = libweircore.la $(CRITERION_LIBS)
 
-dist_check_SCRIPTS += $(scripts) tests/check_format tests/check_install
+dist_check_SCRIPTS += $(scripts) tests/check_format tests/check_install tests/run_test
 EXTRA_DIST += tests/corpus tests/install
 
+LOG_COMPILER = $(srcdir)/tests/run_test
 AM_TESTS_ENVIRONMENT = \
   SRCDIR='$(abs_srcdir)'; export SRCDIR; \
-  FUZZERS='$(fuzzers)'; export FUZZERS;
+  FUZZERS='$(fuzzers)'; export FUZZERS; \
+  ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:print_legend=0; export ASAN_OPTIONS; \
+  UBSAN_OPTIONS=print_stacktrace=1; export UBSAN_OPTIONS;
 
 # ---- After "make install": programs outside the tree that build through pkg-config. ----
 
