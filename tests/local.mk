@@ -21,6 +21,16 @@ scripts = \
   tests/check_selves \
   tests/check_style
 
+# ---- What is built from these lists. The longest come first, for make -j. ----
+
+if UNIT
+check_PROGRAMS += tests/unit
+TESTS += tests/unit
+endif
+tests_unit_SOURCES = $(unit_sources)
+tests_unit_CFLAGS = $(AM_CFLAGS) $(CRITERION_CFLAGS)
+tests_unit_LDADD = libweircore.la $(CRITERION_LIBS)
+
 # A fuzz target has no main of its own: libFuzzer brings one, else this archive does, for replaying.
 check_LTLIBRARIES += tests/libreplay.la
 tests_libreplay_la_SOURCES = tests/fuzz_main.c
@@ -37,14 +47,6 @@ check_PROGRAMS += $(fuzzers) tests/mhd_version
 TESTS += tests/mhd_version $(scripts)
 endif
 endif
-
-if UNIT
-check_PROGRAMS += tests/unit
-TESTS += tests/unit
-endif
-tests_unit_SOURCES = $(unit_sources)
-tests_unit_CFLAGS = $(AM_CFLAGS) $(CRITERION_CFLAGS)
-tests_unit_LDADD = libweircore.la $(CRITERION_LIBS)
 
 dist_check_SCRIPTS += $(scripts) tests/check_format tests/check_install tests/run_test
 EXTRA_DIST += tests/corpus tests/install
