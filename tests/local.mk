@@ -5,6 +5,8 @@
 unit_sources = \
   tests/test_version.c
 
+# ---- Sockets: one Criterion program, tests/http, made of all tests/http_*.c. None yet. ----
+
 # ---- Races: plain programs with their own main (Criterion does not start under ThreadSanitizer). ----
 
 races =
@@ -62,4 +64,4 @@ AM_TESTS_ENVIRONMENT = \
 
 installcheck-local:
 	PKG_CONFIG_PATH='$(DESTDIR)$(pkgconfigdir)'"$${PKG_CONFIG_PATH:+:$$PKG_CONFIG_PATH}" \
-	CC='$(CC) $(SAN_CFLAGS)' CXX='$(CXX) $(SAN_CFLAGS)' $(srcdir)/tests/check_install '$(libdir)' '$(pkgincludedir)'
+	CC='$(CC) $(SAN_CFLAGS)' CXX='$(CXX) $(SAN_CFLAGS)' $(srcdir)/tests/check_install
