@@ -1,0 +1,200 @@
+/*
+ * answer_header.c - header fields of the answer.
+ *
+ * A field lies in the arena as it goes out: "Name: value\r\n". Content-Type is kept apart, since
+ * every function that answers sets it.
+ */
+#include "cell.h"
+
+#include <stdio.h>
+#include <strings.h>
+
+static bool is_token_byte(unsigned char c)
+{
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               (c && strchr("!#$%&'*+-.^_`|~", c));
+}
+
+/* RFC 9110 5.5: visible bytes, blanks, tabs, and what is not ASCII; no blank at either end. */
+static bool is_value(struct weir_str value)
+{
+        for (size_t i = 0; i < value.len; i++) {
+                unsigned char c = (unsigned char)value.ptr[i];
+
+                if ((c < 0x20 && c != '\t') || c == 0x7f)
+                        return false;
+        }
+        return true;
+}
+
+/* Does weir write this field itself, from what the answer is? */
+static bool is_reserved(const char *name)
+{
+        switch (name[0] | 0x20) {
+        case 'c':
+                return !strcasecmp(name, "Content-Length") || !strcasecmp(name, "Connection");
+        case 'd':
+                return !strcasecmp(name, "Date");
+        case 't':
+                return !strcasecmp(name, "Transfer-Encoding") || !strcasecmp(name, "Trailer");
+        case 'u':
+                return !strcasecmp(name, "Upgrade");
+        case 'k':
+                return !strcasecmp(name, "Keep-Alive");
+        default:
+                return false;
+        }
+}
+
+static bool is_content_type(const char *name, size_t len)
+{
+        return len == 12 && !strncasecmp(name, "Content-Type", 12);
+}
+
+static bool refuse(struct weir_ctx *ctx)
+{
+        WEIR__COUNT(weir__cell_of(ctx)->loop, bad_headers);
+        return false;
+}
+
+static bool is_allowed(const char *name, struct weir_str value)
+{
+        if (!name || !*name || !value.ptr || is_reserved(name) || !is_value(value))
+                return false;
+        for (const char *c = name; *c; c++) {
+                if (!is_token_byte((unsigned char)*c))
+                        return false;
+        }
+        return true;
+}
+
+static bool is_named(const struct weir__field *field, const char *name, size_t len)
+{
+        return field->name_len == len && !strncasecmp(field->line, name, len);
+}
+
+void weir_remove_header(struct weir_ctx *ctx, const char *name)
+{
+        struct weir__answer *answer = &weir__cell_of(ctx)->answer;
+        size_t len = strlen(name);
+        uint16_t kept = 0;
+
+        if (is_content_type(name, len))
+                answer->type = (struct weir_str){ 0 };
+        for (uint16_t i = 0; i < answer->n_fields; i++) {
+                if (!is_named(&answer->field[i], name, len))
+                        answer->field[kept++] = answer->field[i];
+        }
+        answer->n_fields = kept;
+}
+
+static bool append(struct weir_ctx *ctx, const char *name, struct weir_str value)
+{
+        struct weir__answer *answer = &weir__cell_of(ctx)->answer;
+        size_t name_len = strlen(name);
+        size_t len = name_len + 2 + value.len + 2;
+        char *line = ctx->brk;
+
+        if (len > (size_t)(ctx->end - ctx->brk) || answer->n_fields == WEIR__MAX_FIELDS) {
+                weir__answer_oom(ctx);
+                return false;
+        }
+        ctx->brk += len;
+        memcpy(line, name, name_len);
+        memcpy(line + name_len, ": ", 2);
+        if (value.len)
+                memcpy(line + name_len + 2, value.ptr, value.len);
+        memcpy(line + len - 2, "\r\n", 2);
+        if (is_content_type(name, name_len))
+                answer->type = (struct weir_str){ line + name_len + 2, value.len };
+        else
+                answer->field[answer->n_fields++] = (struct weir__field){ line, (uint32_t)name_len,
+                                                                          (uint32_t)len };
+        return true;
+}
+
+static struct weir_str trimmed(const char *text)
+{
+        struct weir_str s = { text, text ? strlen(text) : 0 };
+
+        while (s.len && (s.ptr[0] == ' ' || s.ptr[0] == '\t')) {
+                s.ptr++;
+                s.len--;
+        }
+        while (s.len && (s.ptr[s.len - 1] == ' ' || s.ptr[s.len - 1] == '\t'))
+                s.len--;
+        return s;
+}
+
+bool weir_set_header(struct weir_ctx *ctx, const char *name, const char *value)
+{
+        struct weir_str text = trimmed(value);
+
+        if (!is_allowed(name, text))
+                return refuse(ctx);
+        weir_remove_header(ctx, name);
+        return append(ctx, name, text);
+}
+
+bool weir_add_header(struct weir_ctx *ctx, const char *name, const char *value)
+{
+        struct weir_str text = trimmed(value);
+
+        if (!is_allowed(name, text))
+                return refuse(ctx);
+        return append(ctx, name, text);
+}
+
+bool weir_set_default_header(struct weir_ctx *ctx, const char *name, const char *value)
+{
+        if (name && weir_answer_header(ctx, name).ptr)
+                return true;
+        return weir_add_header(ctx, name, value);
+}
+
+bool weir_set_headerf(struct weir_ctx *ctx, const char *name, const char *fmt, ...)
+{
+        char *text = ctx->brk;
+        size_t room = (size_t)(ctx->end - ctx->brk);
+        va_list args;
+        bool ok;
+        int len;
+
+        va_start(args, fmt);
+        len = vsnprintf(text, room, fmt, args);
+        va_end(args);
+        if (len < 0 || (size_t)len >= room) {
+                weir__answer_oom(ctx);
+                return false;
+        }
+        ctx->brk += len + 1;
+        ok = weir_set_header(ctx, name, text);
+        return ok;
+}
+
+struct weir_str weir_answer_header(const struct weir_ctx *ctx, const char *name)
+{
+        const struct weir__answer *answer = &weir__cell_of(ctx)->answer;
+        size_t len = strlen(name);
+
+        if (is_content_type(name, len))
+                return answer->type;
+        for (uint16_t i = 0; i < answer->n_fields; i++) {
+                const struct weir__field *field = &answer->field[i];
+
+                if (is_named(field, name, len))
+                        return (struct weir_str){ field->line + len + 2, field->len - len - 4 };
+        }
+        return (struct weir_str){ 0 };
+}
+
+bool weir_set_cookie(struct weir_ctx *ctx, const struct weir_cookie *cookie)
+{
+        char *text = ctx->brk;
+        ptrdiff_t len = weir__cookie_format(text, (size_t)(ctx->end - ctx->brk), cookie);
+
+        if (len < 0)
+                return refuse(ctx);
+        ctx->brk += len;
+        return append(ctx, "Set-Cookie", (struct weir_str){ text, (size_t)len });
+}

@@ -1,0 +1,304 @@
+/*
+ * app.c - the application: its scopes, its options, its first error, its end.
+ */
+#include "app.h"
+#include "ask.h"
+#include "server.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static char no_memory[] = "out of memory during setup";
+
+void weir__error(struct weir__app *app, const char *fmt, ...)
+{
+        char text[1024];
+        va_list args;
+
+        va_start(args, fmt);
+        vsnprintf(text, sizeof(text), fmt, args);
+        va_end(args);
+        pthread_mutex_lock(&app->lock);
+        if (!app->error) {
+                app->error = strdup(text);
+                if (!app->error)
+                        app->error = no_memory;
+        }
+        pthread_mutex_unlock(&app->lock);
+}
+
+void weir__forget_error(struct weir__app *app)
+{
+        pthread_mutex_lock(&app->lock);
+        if (app->tree && app->error) {
+                if (app->error != no_memory)
+                        free(app->error);
+                app->error = NULL;
+        }
+        pthread_mutex_unlock(&app->lock);
+}
+
+void weir_setup_error(struct weir *scope, const char *fmt, ...)
+{
+        char text[1024];
+        va_list args;
+
+        if (!scope)
+                return;
+        va_start(args, fmt);
+        vsnprintf(text, sizeof(text), fmt, args);
+        va_end(args);
+        weir__error(scope->app, "%s", text);
+}
+
+const char *weir_error(const struct weir *app)
+{
+        return app ? app->app->error : "out of memory: weir_new() returned NULL";
+}
+
+bool weir__is_open(struct weir *scope, const char *call)
+{
+        if (!scope)
+                return false;
+        if (scope->app->frozen)
+                weir__error(scope->app,
+                            "%s came after the start: set the app up before weir_start()", call);
+        return !scope->app->frozen;
+}
+
+void *weir__keep(struct weir *scope, void *memory)
+{
+        if (!memory)
+                weir__error(scope->app, "%s", no_memory);
+        return memory;
+}
+
+char *weir__concat(const char *a, const char *b)
+{
+        size_t len = strlen(a), size = strlen(b) + 1;
+        char *both = malloc(len + size);
+
+        if (both) {
+                memcpy(both, a, len);
+                memcpy(both + len, b, size);
+        }
+        return both;
+}
+
+/* ---- The app itself. ---- */
+
+static void set_defaults(struct weir_options *options)
+{
+        if (!options->arena)
+                options->arena = 4096;
+        if (!options->connection_memory)
+                options->connection_memory = 16384;
+        if (!options->max_headers)
+                options->max_headers = 100;
+        if (!options->pool_memory)
+                options->pool_memory = 16 << 20;
+        if (!options->drain_timeout_ms)
+                options->drain_timeout_ms = 20000;
+        if (options->pool_memory == WEIR_NONE)
+                options->pool_memory = 0;
+        if (options->drain_timeout_ms == WEIR_NONE)
+                options->drain_timeout_ms = 0;
+}
+
+static void check_options(struct weir__app *app)
+{
+        const struct weir_options *options = &app->options;
+
+        if (options->arena < 1024 || options->arena > 1 << 26)
+                weir__error(app, "options: arena must be 1024 bytes to 64 MiB, not %zu",
+                            options->arena);
+        if (options->connection_memory < 1024 || options->connection_memory > 1 << 26)
+                weir__error(app, "options: connection_memory must be 1024 bytes to 64 MiB, not %zu",
+                            options->connection_memory);
+        if (options->max_headers > 10000)
+                weir__error(app, "options: max_headers must be at most 10000, not %u",
+                            options->max_headers);
+        if (options->loops > 1024)
+                weir__error(app, "options: loops must be at most 1024, not %u", options->loops);
+        if (options->pool_memory < 0 || options->max_connections < 0 ||
+            options->drain_timeout_ms < 0 || options->drain_delay_ms < 0)
+                weir__error(app, "options: pool_memory, max_connections, drain_delay_ms and "
+                            "drain_timeout_ms must not be negative");
+        if (options->scope.host)
+                weir__error(app, "options: the root takes no host: use weir_group() for \"%s\"",
+                            options->scope.host);
+}
+
+static bool add_fixed(struct weir__app *app, int number, int status, const char *title)
+{
+        char text[160];
+        int len = snprintf(text, sizeof(text),
+                           "{\"type\":\"about:blank\",\"title\":\"%s\","
+                           "\"status\":%d}",
+                           title, status);
+
+        app->fixed[number] = weir_static(&app->root, status, "application/problem+json",
+                                         (struct weir_str){ text, (size_t)len });
+        return app->fixed[number];
+}
+
+static bool add_all_fixed(struct weir__app *app)
+{
+        return add_fixed(app, WEIR__STATIC_404, 404, "Not Found") &&
+               add_fixed(app, WEIR__STATIC_GUARD_400, 400, "Bad Request") &&
+               add_fixed(app, WEIR__STATIC_GUARD_431, 431, "Request Header Fields Too Large") &&
+               add_fixed(app, WEIR__STATIC_GUARD_501, 501, "Not Implemented") &&
+               add_fixed(app, WEIR__STATIC_GUARD_505, 505, "HTTP Version Not Supported") &&
+               add_fixed(app, WEIR__STATIC_500, 500, "Internal Server Error") &&
+               add_fixed(app, WEIR__STATIC_503, 503, "Service Unavailable");
+}
+
+struct weir *weir_new(const struct weir_options *options)
+{
+        struct weir__app *app = calloc(1, sizeof(*app));
+
+        if (!app)
+                return NULL;
+        if (options)
+                app->options = *options;
+        set_defaults(&app->options);
+        pthread_mutex_init(&app->lock, NULL);
+        app->root.app = app;
+        app->root.options = app->options.scope;
+        app->last_scope = &app->root;
+        app->last_use = &app->uses;
+        app->last_route = &app->routes;
+        app->last_listen = &app->listens;
+        app->last_static = &app->statics;
+        app->n_scopes = 1;
+        app->clock = weir__system_clock;
+        app->name = strdup(app->options.name ? app->options.name : "weir");
+        app->root.prefix = strdup("");
+        if (!app->name || !app->root.prefix || !add_all_fixed(app)) {
+                weir_free(&app->root);
+                return NULL;
+        }
+        check_options(app);
+        return &app->root;
+}
+
+struct weir *weir_group(struct weir *parent, const char *prefix,
+                        const struct weir_scope_options *options)
+{
+        struct weir *scope;
+
+        if (!weir__is_open(parent, "weir_group()"))
+                return NULL;
+        if (!prefix)
+                prefix = "";
+        if (*prefix && (*prefix != '/' || prefix[strlen(prefix) - 1] == '/')) {
+                weir__error(parent->app,
+                            "weir_group(): the prefix \"%s\" must start with '/' and "
+                            "not end with it, or be empty",
+                            prefix);
+                return NULL;
+        }
+        scope = weir__keep(parent, calloc(1, sizeof(*scope)));
+        if (!scope)
+                return NULL;
+        if (options)
+                scope->options = *options;
+        scope->parent = parent;
+        scope->app = parent->app;
+        scope->number = parent->app->n_scopes++;
+        scope->prefix = weir__keep(parent, weir__concat(parent->prefix, prefix));
+        if (scope->options.host || parent->host)
+                scope->host = weir__keep(
+                        parent, strdup(scope->options.host ? scope->options.host : parent->host));
+        parent->app->last_scope->next = scope;
+        parent->app->last_scope = scope;
+        return scope;
+}
+
+/* ---- The end. ---- */
+
+void weir__counters_add(struct weir__counters *to, const struct weir__counters *from)
+{
+        for (size_t i = 0; i < WEIR__N_STATS; i++)
+                weir__count_by(to, i, atomic_load_explicit(&from->at[i], memory_order_relaxed));
+}
+
+void weir_stats(const struct weir *root, struct weir_stats *stats)
+{
+        struct weir__counters sum = { 0 };
+        struct weir__app *app;
+
+        *stats = (struct weir_stats){ 0 };
+        if (!root)
+                return;
+        app = root->app;
+        pthread_mutex_lock(&app->lock);
+        weir__counters_add(&sum, &app->past);
+        weir__server_counters(app->server, &sum);
+        weir__ask_counters(app->asker, &sum);
+        pthread_mutex_unlock(&app->lock);
+        memcpy(stats, &sum, sizeof(sum));
+}
+
+static void free_scopes(struct weir__app *app)
+{
+        for (struct weir *scope = app->root.next, *next; scope; scope = next) {
+                next = scope->next;
+                free(scope->prefix);
+                free(scope->host);
+                free(scope);
+        }
+        free(app->root.prefix);
+}
+
+static void free_uses(struct weir__app *app)
+{
+        for (struct weir__use *use = app->uses, *next; use; use = next) {
+                next = use->next;
+                if (use->mw->on_free)
+                        use->mw->on_free(use->self);
+                free(use->self);
+                free(use);
+        }
+}
+
+static void free_lists(struct weir__app *app)
+{
+        for (struct weir__route *route = app->routes, *next; route; route = next) {
+                next = route->next;
+                free(route->pattern);
+                free(route);
+        }
+        for (struct weir__listen *listen = app->listens, *next; listen; listen = next) {
+                next = listen->next;
+                free(listen->address);
+                free(listen);
+        }
+        for (struct weir_static *fixed = app->statics, *next; fixed; fixed = next) {
+                next = fixed->next;
+                free(fixed);
+        }
+        for (int i = 0; i < WEIR_MAX_SLOTS; i++)
+                free(app->slots[i]);
+        for (int i = 0; i < WEIR__MAX_METHODS; i++)
+                free(app->methods[i]);
+}
+
+void weir_free(struct weir *root)
+{
+        struct weir__app *app = root ? root->app : NULL;
+
+        if (!app)
+                return;
+        weir__server_free(app);
+        weir__ask_free(app->asker);
+        weir__tree_free(app->tree);
+        free_uses(app);
+        free_lists(app);
+        free_scopes(app);
+        if (app->error != no_memory)
+                free(app->error);
+        free(app->name);
+        pthread_mutex_destroy(&app->lock);
+        free(app);
+}

@@ -1,0 +1,155 @@
+/*
+ * app.h - the application as it is being set up: a tree of scopes under one root.
+ *
+ * Owned by the thread that sets up; constant from weir_start() on, but for `error`, the state of
+ * the server, and the counters.
+ */
+#ifndef WEIR_CORE_APP_H
+#define WEIR_CORE_APP_H
+
+#include "clock.h"
+#include "plan.h"
+#include <pthread.h>
+#include <stdatomic.h>
+#include <weir/app.h>
+
+#define WEIR__MAX_METHODS (WEIR_CUSTOM + 16)
+#define WEIR__MAX_LOCALS  16
+
+/* One weir_use(). `self` is a copy that this owns. */
+struct weir__use {
+        struct weir__use             *next;
+        const struct weir_middleware *mw;
+        void                         *self;
+        uint32_t                      scope;
+};
+
+/* One weir_route(). */
+struct weir__route {
+        struct weir__route       *next;
+        uint32_t                  scope;
+        int                       method;
+        char                     *pattern; /* in full, prefix included */
+        weir_request_fn          *fn;
+        void                     *self;
+        struct weir_route_options options;
+};
+
+/* A scope. The root has number 0. */
+struct weir {
+        struct weir              *next; /* of all scopes, in order of their numbers */
+        struct weir              *parent;
+        struct weir__app         *app;
+        uint32_t                  number;
+        char                     *prefix; /* in full: the parents' and its own; "" for the root */
+        char                     *host;   /* own or inherited; NULL: none                       */
+        struct weir_scope_options options;
+};
+
+struct weir__listen {
+        struct weir__listen       *next;
+        char                      *address;
+        struct weir_listen_options options;
+        uint16_t                   port; /* once bound */
+};
+
+struct weir__local_def {
+        struct weir_local_type type;
+        void                  *arg;
+};
+
+/* A fixed answer; loops keep a response for each by its number. */
+struct weir_static {
+        struct weir_static *next;
+        uint32_t            number;
+        int                 status;
+        struct weir_str     type, body;
+};
+
+/* Fixed answers of weir's own, by number. */
+enum {
+        WEIR__STATIC_404,
+        WEIR__STATIC_GUARD_400,
+        WEIR__STATIC_GUARD_431,
+        WEIR__STATIC_GUARD_501,
+        WEIR__STATIC_GUARD_505,
+        WEIR__STATIC_500,
+        WEIR__STATIC_503,
+        WEIR__STATICS,
+};
+
+/* Counters: the fields of struct weir_stats, as an array. */
+#define WEIR__N_STATS (offsetof(struct weir_stats, reserved) / sizeof(uint64_t))
+
+struct weir__counters {
+        _Atomic uint64_t at[WEIR__N_STATS];
+};
+
+struct weir__server;
+struct weir__asker;
+
+/* What the scopes of one app share. */
+struct weir__app {
+        struct weir             root;
+        struct weir            *last_scope;
+        struct weir_options     options;
+        char                   *name;
+        struct weir__clock      clock;
+        struct weir__use       *uses, **last_use;
+        struct weir__route     *routes, **last_route;
+        struct weir__listen    *listens, **last_listen;
+        struct weir_static     *statics, **last_static;
+        const struct weir_static *fixed[WEIR__STATICS];
+        char                   *slots[WEIR_MAX_SLOTS];
+        char                   *methods[WEIR__MAX_METHODS];
+        struct weir__local_def  locals[WEIR__MAX_LOCALS];
+        uint32_t                n_scopes, n_routes, n_uses, n_statics, n_locals;
+        bool                    frozen;  /* setup is over                                  */
+        char                   *error;   /* the first one                                  */
+        struct weir__tree      *tree;
+        struct weir__asker     *asker;
+        pthread_mutex_t         lock;    /* guards server, past, and the error once running */
+        struct weir__server    *server;
+        struct weir__counters   past;    /* of loops that have ended                        */
+};
+
+/* Records a sticky error unless there is one. */
+void weir__error(struct weir__app *app, const char *fmt, ...) WEIR_PRINTF(2, 3);
+
+/* May the app still be set up? Says so when not; `call` is what is being called. */
+bool weir__is_open(struct weir *scope, const char *call);
+
+/* `memory`, after recording an error when it is NULL. */
+void *weir__keep(struct weir *scope, void *memory);
+
+/* Both texts in one, or NULL. */
+char *weir__concat(const char *a, const char *b);
+
+/* Drops an error of an earlier start; one of the setup stays. */
+void weir__forget_error(struct weir__app *app);
+
+/* Compiles the tree once. 0, or -1 with a sticky error. */
+int weir__freeze(struct weir__app *app);
+
+/* The number of a method token: enum weir_method, or WEIR_UNKNOWN_METHOD. */
+int weir__method_number(const struct weir__app *app, struct weir_str token);
+
+/* The method's token; "*" for WEIR_ANY. */
+const char *weir__method_token(const struct weir__app *app, int method);
+
+/* Adds all counters of `from` to `to`. */
+void weir__counters_add(struct weir__counters *to, const struct weir__counters *from);
+
+#define WEIR__STAT(field) (offsetof(struct weir_stats, field) / sizeof(uint64_t))
+
+/* Counts one; only the thread that owns `counters` writes, so a load and a store are enough. */
+static inline void weir__count_by(struct weir__counters *counters, size_t stat, uint64_t by)
+{
+        atomic_store_explicit(&counters->at[stat],
+                              atomic_load_explicit(&counters->at[stat], memory_order_relaxed) + by,
+                              memory_order_relaxed);
+}
+
+#define WEIR__COUNT(loop, field) weir__count_by(&(loop)->counters, WEIR__STAT(field), 1)
+
+#endif

@@ -1,0 +1,216 @@
+/*
+ * cell.h - one request in flight: everything weir knows about it, in one block of memory.
+ *
+ *      +---------------+-----------------+------------------+----------------+
+ *      | weir__cell    | struct weir_ctx | arena (options.  | header index   |
+ *      | (private)     | 64-byte lines   | arena bytes)     | (max_headers)  |
+ *      +---------------+-----------------+------------------+----------------+
+ *
+ * Cells belong to a loop, are reused, and are touched by the loop's thread only. A transport fills
+ * in the head, calls weir__exchange_*() as the request comes in, and sends cell->answer.
+ */
+#ifndef WEIR_CORE_CELL_H
+#define WEIR_CORE_CELL_H
+
+#include "app.h"
+#include "buffer.h"
+#include "fields.h"
+#include "plan.h"
+
+#define WEIR__MAX_FIELDS 32  /* header fields of an answer            */
+#define WEIR__HOST_MAX   255 /* bytes of a host name (RFC 1035 2.3.4) */
+
+/* Bits of ctx.flags. */
+#define WEIR__OVERFLOW 1 /* the answer did not fit: it is 500, whatever was answered since  */
+#define WEIR__FAILING  2 /* on_error runs: its own failures are rendered as problem+json    */
+#define WEIR__UNWOUND  4 /* on_response has run                                              */
+
+struct weir__cell;
+
+/* ---- A loop: what the requests of one thread share. ---- */
+
+/* What the core asks of the thing that carries requests. Two users: mhd.c and ask.c. */
+struct weir__transport {
+        const char *name;
+        bool        checks_chunks; /* false: close the connection behind a chunked request */
+};
+
+struct weir__loop {
+        struct weir__app        *app;
+        const struct weir__tree *tree;
+        const struct weir__transport *transport;
+        struct weir__clock       clock;
+        uint32_t                 number;
+        bool                     draining;    /* answers say close                */
+        struct weir__cell       *free_cells;
+        struct weir__pool        pool;
+        void                    *local[WEIR__MAX_LOCALS];
+        char                     last_host[WEIR__HOST_MAX]; /* the last Host that was good... */
+        size_t                   last_host_len; /* ...how long it is                          */
+        size_t                   last_name_len; /* ...and how long without port and last dot  */
+        struct weir__counters    counters;
+};
+
+void weir__loop_init(struct weir__loop *loop, struct weir__app *app, uint32_t number,
+                     const struct weir__transport *transport);
+void weir__loop_finish(struct weir__loop *loop);
+
+/* ---- The head of a request. ---- */
+
+struct weir__header {
+        const char *name, *value;
+        uint32_t    name_len, value_len;
+};
+
+/* ---- The answer. ---- */
+
+enum weir__body_kind {
+        WEIR__EMPTY,
+        WEIR__BYTES,
+        WEIR__FD,
+        WEIR__PULL,
+        WEIR__FIXED,
+};
+
+/* "Name: value\r\n" in the arena. */
+struct weir__field {
+        const char *line;
+        uint32_t    name_len, len; /* len counts the line end */
+};
+
+/* A source of body bytes, and the one that it wraps. */
+struct weir__body {
+        enum weir__body_kind kind;
+        int                  fd;
+        const struct weir_static *fixed; /* FIXED                                  */
+        struct weir_str      bytes;   /* BYTES                                     */
+        uint64_t             offset;  /* FD; of BYTES, what weir_pull_inner() took */
+        uint64_t             length;  /* FD and PULL                               */
+        weir_pull_fn        *pull;
+        void               (*free_fn)(void *arg);
+        void                *arg;     /* of pull and free_fn                       */
+        struct weir__buf     buf;     /* when the bytes are weir's own             */
+        struct weir__body   *inner;   /* what pull reads, or NULL                  */
+};
+
+struct weir__answer {
+        struct weir__body         body;
+        const struct weir__body  *pulling; /* the stream whose pull function runs */
+        struct weir_str           type;   /* Content-Type; absent: none */
+        uint16_t                  n_fields;
+        bool                      close;
+        struct weir__field        field[WEIR__MAX_FIELDS];
+};
+
+/* ---- The cell. ---- */
+
+struct weir__defer {
+        struct weir__defer *next;
+        void              (*fn)(void *arg);
+        void               *arg;
+};
+
+enum weir__phase {
+        WEIR__FRESH,    /* the target is known                        */
+        WEIR__HEAD,     /* the chain has run as far as headers go      */
+        WEIR__BODY,     /* collecting the body                         */
+        WEIR__SWALLOW,  /* answered; what is left of the body is dropped */
+        WEIR__ANSWERED, /* the verdict is there                        */
+};
+
+/* What a scope has to answer for a request that no route takes. */
+enum weir__miss {
+        WEIR__NO_MISS,
+        WEIR__MISS_400,      /* the path is not well-formed              */
+        WEIR__MISS_404,
+        WEIR__MISS_405,      /* with match.allow                         */
+        WEIR__MISS_414,
+        WEIR__MISS_501,
+        WEIR__MISS_OPTIONS,  /* with match.allow                         */
+        WEIR__MISS_ASTERISK, /* OPTIONS *                                */
+        WEIR__MISS_SLASH,    /* 308 to the path with or without the last slash */
+};
+
+struct weir__cell {
+        struct weir__cell        *next; /* in the loop's free list */
+        struct weir__loop        *loop;
+        void                     *conn;      /* the transport's own: its connection */
+        void                     *sent;      /* the transport's own: the answer being sent */
+        const struct weir__place *place;
+        const struct weir__plan  *plan;      /* of the place, or for guard refusals */
+        enum weir__phase          phase;
+        enum weir__miss           miss;      /* why place is a scope            */
+        uint16_t                  version;   /* 10 or 11                        */
+        uint16_t                  n_headers;
+        bool                      chunked, has_length, expects_continue;
+        bool                      linger;    /* close this connection slowly    */
+        bool                      cut;       /* answered by hand: mhd.c         */
+        char                      hidden;    /* the first byte of the query: mhd.c */
+        uint64_t                  sent_bytes; /* of the answer's body, so far    */
+        uint64_t                  content_length;
+        uint64_t                  body_seen; /* bytes of the body so far        */
+        uint64_t                  swallowed; /* those behind a refusal          */
+        struct weir__buf          body;
+        struct weir__defer       *defers;
+        struct weir_str           host_header, content_type;
+        struct weir__buf          path_shadow;
+        struct weir__fields       query, form;
+        struct weir__header      *header;
+        char                      host_text[WEIR__HOST_MAX]; /* of ctx.host, when not as sent */
+        struct weir__path         path;
+        struct weir__match        match;
+        struct weir__answer       answer;
+        struct weir_ctx           ctx;
+};
+
+static inline struct weir__cell *weir__cell_of(const struct weir_ctx *ctx)
+{
+        return (struct weir__cell *)((char *)(uintptr_t)ctx - offsetof(struct weir__cell, ctx));
+}
+
+/* A cell with an empty request; NULL without memory. */
+struct weir__cell *weir__cell_get(struct weir__loop *loop);
+
+/* Sets target, path and query of a fresh request: views of `target`. */
+void weir__cell_target(struct weir__cell *cell, struct weir_str target);
+
+/* Runs what was deferred, frees what the request held. The answer must not be in use any more. */
+void weir__cell_put(struct weir__cell *cell);
+
+/* ---- What the files that answer share (answer.c). ---- */
+
+/* Ends the answer's body: frees what it owns. Headers stay. */
+void weir__body_drop(struct weir__cell *cell, struct weir__body *body);
+
+/* Up to `size` bytes of a body, whatever its kind: as weir_pull_fn. */
+ssize_t weir__body_pull(struct weir__cell *cell, struct weir__body *body, char *buf, size_t size);
+
+/* How long a body is, or WEIR_UNKNOWN_LENGTH. */
+uint64_t weir__body_length(const struct weir__body *body);
+
+/* Makes the answer what its status allows on the wire. Called once, after the last hook. */
+void weir__answer_settle(struct weir__cell *cell);
+
+/* Where buffers of the request come from. */
+struct weir__pool *weir__ctx_pool(struct weir_ctx *ctx);
+
+/* Moves `buf` into the answer. `type` must outlive the request. */
+enum weir_flow weir__answer_buf(struct weir_ctx *ctx, int status, const char *type,
+                                struct weir__buf *buf);
+
+/* The answer for a request whose memory is not enough: 500, counted. */
+enum weir_flow weir__answer_oom(struct weir_ctx *ctx);
+
+/* A fixed answer of weir's own with its status. */
+enum weir_flow weir__answer_fixed(struct weir_ctx *ctx, int number);
+
+/* Appends the header fields of the answer, "Name: value\r\n" each; false without memory. */
+bool weir__wire_fields(struct weir__cell *cell, struct weir__buf *out);
+
+/* Appends a whole answer that closes its connection; false without memory or for a stream. */
+bool weir__wire(struct weir__cell *cell, struct weir__buf *out);
+
+/* The reason phrase of a status (RFC 9110 15), "" for one that has none. */
+const char *weir__status_title(int status);
+
+#endif

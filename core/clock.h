@@ -1,0 +1,24 @@
+/* clock.h - where time comes from: the system, or a test that turns it by hand. */
+#ifndef WEIR_CORE_CLOCK_H
+#define WEIR_CORE_CLOCK_H
+
+#include <stdint.h>
+
+struct weir__clock {
+        uint64_t (*mono_ns)(void *arg);  /* never goes back          */
+        uint64_t (*wall_ns)(void *arg);  /* since the epoch; may jump */
+        void      *arg;
+};
+
+extern const struct weir__clock weir__system_clock;
+
+static inline uint64_t weir__now(const struct weir__clock *clock)
+{
+        return clock->mono_ns(clock->arg);
+}
+
+/* An IMF-fixdate (RFC 9110 5.6.7), 29 bytes, for a time since the epoch. */
+#define WEIR__DATE_LEN 29
+void weir__date_format(char out[WEIR__DATE_LEN], uint64_t wall_s);
+
+#endif

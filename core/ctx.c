@@ -1,0 +1,173 @@
+/*
+ * ctx.c - cells and their memory.
+ *
+ * A loop keeps the cells it made in a list until it ends. The arena is a bump allocator between
+ * ctx.brk and ctx.end; nothing in it is freed before the request is over, and nothing falls back to
+ * malloc: full is full.
+ */
+#include "cell.h"
+
+#include <stdlib.h>
+
+_Static_assert(offsetof(struct weir_ctx, target) == 64, "line 1");
+_Static_assert(offsetof(struct weir_ctx, param) == 192, "line 3");
+_Static_assert(offsetof(struct weir_ctx, slot) == 448, "line 7");
+_Static_assert(offsetof(struct weir_ctx, pattern) == 576, "line 9");
+_Static_assert(sizeof(struct weir_ctx) == 640, "whole lines");
+
+static size_t arena_of(const struct weir__app *app)
+{
+        return (app->options.arena + 63) & ~(size_t)63;
+}
+
+static struct weir__cell *make(struct weir__loop *loop)
+{
+        const struct weir__app *app = loop->app;
+        size_t arena = arena_of(app);
+        size_t index = app->options.max_headers * sizeof(struct weir__header);
+        size_t size = (sizeof(struct weir__cell) + arena + index + 63) & ~(size_t)63;
+        struct weir__cell *cell = aligned_alloc(64, size);
+
+        if (!cell)
+                return NULL;
+        memset(cell, 0, sizeof(*cell));
+        cell->loop = loop;
+        cell->header = (struct weir__header *)((char *)(cell + 1) + arena);
+        cell->query.pool = cell->form.pool = &loop->pool;
+        cell->ctx.end = (char *)cell->header;
+        cell->ctx.local = loop->local;
+        cell->ctx.loop = loop->number;
+        return cell;
+}
+
+struct weir__cell *weir__cell_get(struct weir__loop *loop)
+{
+        struct weir__cell *cell = loop->free_cells;
+        struct weir_ctx *ctx;
+
+        if (cell)
+                loop->free_cells = cell->next;
+        else if (!(cell = make(loop)))
+                return NULL;
+        ctx = &cell->ctx;
+        cell->place = NULL;
+        cell->plan = NULL;
+        cell->conn = cell->sent = NULL;
+        cell->phase = WEIR__FRESH;
+        cell->miss = WEIR__NO_MISS;
+        cell->n_headers = 0;
+        cell->chunked = cell->has_length = cell->expects_continue = cell->linger = cell->cut =
+                false;
+        cell->content_length = cell->body_seen = cell->swallowed = cell->sent_bytes = 0;
+        cell->content_type = cell->host_header = (struct weir_str){ 0 };
+        cell->answer.n_fields = 0;
+        cell->answer.close = false;
+        ctx->links = NULL;
+        ctx->at = ctx->status = 0;
+        ctx->outcome = ctx->n_params = ctx->flags = 0;
+        ctx->own = NULL;
+        ctx->verdict_ns = ctx->deadline_ns = ctx->bytes = 0;
+        ctx->brk = (char *)(cell + 1);
+        ctx->body = ctx->query = ctx->host = (struct weir_str){ 0 };
+        memset(ctx->slot, 0, sizeof(ctx->slot));
+        ctx->pattern = "";
+        ctx->route_id = UINT32_MAX;
+        return cell;
+}
+
+void weir__cell_target(struct weir__cell *cell, struct weir_str target)
+{
+        struct weir_ctx *ctx = &cell->ctx;
+        const char *mark = target.len ? memchr(target.ptr, '?', target.len) : NULL;
+        const char *end = target.ptr + target.len;
+
+        ctx->target = target;
+        ctx->path = (struct weir_str){ target.ptr, (size_t)((mark ? mark : end) - target.ptr) };
+        if (mark)
+                ctx->query = (struct weir_str){ mark + 1, (size_t)(end - mark - 1) };
+}
+
+void weir__cell_put(struct weir__cell *cell)
+{
+        struct weir__pool *pool = &cell->loop->pool;
+
+        while (cell->defers) {
+                struct weir__defer *defer = cell->defers;
+
+                cell->defers = defer->next;
+                defer->fn(defer->arg);
+        }
+        weir__body_drop(cell, &cell->answer.body);
+        weir__buf_release(pool, &cell->body);
+        weir__buf_release(pool, &cell->path_shadow);
+        weir__buf_release(pool, &cell->query.shadow);
+        weir__buf_release(pool, &cell->form.shadow);
+        cell->next = cell->loop->free_cells;
+        cell->loop->free_cells = cell;
+}
+
+void weir__loop_init(struct weir__loop *loop, struct weir__app *app, uint32_t number,
+                     const struct weir__transport *transport)
+{
+        *loop = (struct weir__loop){
+                .app = app,
+                .tree = app->tree,
+                .transport = transport,
+                .clock = app->clock,
+                .number = number,
+        };
+        weir__pool_init(&loop->pool, (size_t)app->options.pool_memory);
+}
+
+void weir__loop_finish(struct weir__loop *loop)
+{
+        while (loop->free_cells) {
+                struct weir__cell *cell = loop->free_cells;
+
+                loop->free_cells = cell->next;
+                free(cell);
+        }
+        weir__pool_finish(&loop->pool);
+}
+
+void *weir_alloc(struct weir_ctx *ctx, size_t size)
+{
+        char *at = ctx->brk + (-(uintptr_t)ctx->brk & 15);
+
+        if (at > ctx->end || size > (size_t)(ctx->end - at))
+                return NULL;
+        ctx->brk = at + size;
+        return at;
+}
+
+char *weir_cstr(struct weir_ctx *ctx, struct weir_str s)
+{
+        char *copy = ctx->brk;
+
+        if (s.len >= (size_t)(ctx->end - ctx->brk))
+                return NULL;
+        if (s.len)
+                memcpy(copy, s.ptr, s.len);
+        copy[s.len] = '\0';
+        ctx->brk += s.len + 1;
+        return copy;
+}
+
+bool weir_defer(struct weir_ctx *ctx, void (*fn)(void *arg), void *arg)
+{
+        struct weir__cell *cell = weir__cell_of(ctx);
+        struct weir__defer *defer = weir_alloc(ctx, sizeof(*defer));
+
+        if (!defer) {
+                fn(arg);
+                return false;
+        }
+        *defer = (struct weir__defer){ cell->defers, fn, arg };
+        cell->defers = defer;
+        return true;
+}
+
+struct weir *weir_app(const struct weir_ctx *ctx)
+{
+        return &weir__cell_of(ctx)->loop->app->root;
+}

@@ -1,0 +1,176 @@
+/*
+ * exchange.c - the life of one request, from its head to its end.
+ *
+ * The answer of a request that is refused while its body is still to come waits until the body has
+ * been swallowed, when that is little: so the connection can be kept. Otherwise it goes out at once
+ * and the connection is closed slowly, so that the client can read it.
+ */
+#include "exchange.h"
+#include "guard.h"
+#include "log.h"
+
+/* Takes a plan: its links, and a zeroed word of the arena for each. */
+static void bind(struct weir__cell *cell, const struct weir__plan *plan)
+{
+        struct weir_ctx *ctx = &cell->ctx;
+        size_t size = plan->n_links * sizeof(uint64_t);
+
+        cell->plan = plan;
+        ctx->links = plan->links;
+        ctx->own = (uint64_t *)ctx->brk; /* the arena starts aligned and has room: freeze.c */
+        memset(ctx->own, 0, size);
+        ctx->brk += size;
+}
+
+static void verdict(struct weir__cell *cell)
+{
+        weir__chain_unwind(cell);
+        cell->phase = WEIR__ANSWERED;
+        if (cell->loop->draining || (cell->chunked && !cell->loop->transport->checks_chunks))
+                cell->answer.close = true;
+}
+
+static int guard_answer(enum weir_guard reason, bool not_implemented)
+{
+        if (not_implemented)
+                return WEIR__STATIC_GUARD_501;
+        if (reason == WEIR_GUARD_VERSION)
+                return WEIR__STATIC_GUARD_505;
+        if (reason == WEIR_GUARD_TOO_MANY_HEADERS)
+                return WEIR__STATIC_GUARD_431;
+        return WEIR__STATIC_GUARD_400;
+}
+
+/* The OBSERVE links of the root see a refusal; nothing else runs. */
+static enum weir__next guard_refusal(struct weir__cell *cell, enum weir_guard reason,
+                                     bool not_implemented)
+{
+        const struct weir__tree *tree = cell->loop->tree;
+
+        weir__count_by(&cell->loop->counters, WEIR__STAT(guard) + reason, 1);
+        cell->place = &tree->scope[0];
+        bind(cell, &tree->observe);
+        weir__chain_run(cell, tree->observe.n_links);
+        weir__answer_fixed(&cell->ctx, guard_answer(reason, not_implemented));
+        cell->answer.close = cell->linger = true;
+        verdict(cell);
+        return WEIR__ANSWER;
+}
+
+/* What to do with the body of a request that already has its answer. */
+static enum weir__next after_refusal(struct weir__cell *cell)
+{
+        uint64_t left = cell->content_length - cell->body_seen;
+
+        if (!cell->chunked && left == 0)
+                return WEIR__READ;
+        if (!cell->expects_continue && (cell->chunked || left <= WEIR__SWALLOW_MAX)) {
+                cell->phase = WEIR__SWALLOW;
+                return WEIR__READ;
+        }
+        cell->answer.close = cell->linger = true;
+        return WEIR__ANSWER;
+}
+
+static void too_large(struct weir__cell *cell)
+{
+        WEIR__COUNT(cell->loop, bodies_too_large);
+        weir_fail(&cell->ctx, 413, "the body must not be larger than %llu bytes",
+                  (unsigned long long)cell->place->max_body);
+}
+
+enum weir__next weir__exchange_head(struct weir__cell *cell, struct weir_str version,
+                                    struct weir__guard *guard)
+{
+        enum weir_guard reason = weir__guard_head(cell, guard, version);
+        struct weir_ctx *ctx = &cell->ctx;
+
+        WEIR__COUNT(cell->loop, requests);
+        WEIR__COUNT(cell->loop, requests_in_flight);
+        cell->phase = WEIR__HEAD;
+        if (reason)
+                return guard_refusal(cell, reason, guard->not_implemented);
+        weir__route(cell);
+        ctx->pattern = cell->place->pattern;
+        ctx->route_id = cell->place->id;
+        bind(cell, &cell->place->plan);
+        if (!weir__chain_run(cell, cell->plan->n_at_headers)) {
+                if (cell->content_length <= cell->place->max_body)
+                        return WEIR__READ;
+                too_large(cell);
+        }
+        verdict(cell);
+        return after_refusal(cell);
+}
+
+/* The body turned out too large, or there is no memory for it: answered, the rest is dropped. */
+static enum weir__next refuse_body(struct weir__cell *cell, size_t size)
+{
+        verdict(cell);
+        cell->phase = WEIR__SWALLOW;
+        weir__buf_release(&cell->loop->pool, &cell->body);
+        cell->swallowed = size;
+        if (cell->chunked || cell->content_length - cell->body_seen <= WEIR__SWALLOW_MAX)
+                return WEIR__READ;
+        cell->answer.close = cell->linger = true;
+        return WEIR__CUT;
+}
+
+enum weir__next weir__exchange_body(struct weir__cell *cell, const char *data, size_t size)
+{
+        cell->body_seen += size;
+        if (cell->phase == WEIR__SWALLOW) {
+                cell->swallowed += size;
+                if (cell->swallowed <= WEIR__SWALLOW_MAX)
+                        return WEIR__READ;
+                cell->answer.close = cell->linger = true;
+                return WEIR__CUT;
+        }
+        cell->phase = WEIR__BODY;
+        if (cell->body_seen > cell->place->max_body) {
+                too_large(cell);
+                return refuse_body(cell, size);
+        }
+        if (!weir__buf_reserve(&cell->loop->pool, &cell->body, size)) {
+                WEIR__COUNT(cell->loop, out_of_memory);
+                weir__answer_fixed(&cell->ctx, WEIR__STATIC_503);
+                return refuse_body(cell, size);
+        }
+        memcpy(cell->body.ptr + cell->body.len, data, size);
+        cell->body.len += size;
+        return WEIR__READ;
+}
+
+void weir__exchange_end(struct weir__cell *cell)
+{
+        struct weir_ctx *ctx = &cell->ctx;
+
+        if (ctx->flags & WEIR__UNWOUND)
+                return;
+        ctx->body = (struct weir_str){ cell->body.ptr, cell->body.len };
+        weir__chain_run(cell, cell->plan->n_links);
+        verdict(cell);
+}
+
+void weir__exchange_done(struct weir__cell *cell, uint64_t bytes, enum weir__end end)
+{
+        struct weir_ctx *ctx = &cell->ctx;
+        struct weir__loop *loop = cell->loop;
+
+        if (end == WEIR__GONE)
+                WEIR__COUNT(loop, aborted);
+        if (cell->plan) {
+                if (!(ctx->flags & WEIR__UNWOUND)) {
+                        weir_status(ctx, end == WEIR__GONE ? 499 : 503);
+                        ctx->outcome = end == WEIR__GONE ? WEIR_ABORT : WEIR_SHUTDOWN;
+                        verdict(cell);
+                } else if (end != WEIR__SENT) {
+                        ctx->outcome = end == WEIR__GONE ? WEIR_ABORT : WEIR_SHUTDOWN;
+                }
+                ctx->bytes = bytes;
+                weir__chain_done(cell);
+                weir__log_request(cell);
+                weir__count_by(&loop->counters, WEIR__STAT(requests_in_flight), (uint64_t)-1);
+        }
+        weir__cell_put(cell);
+}

@@ -1,0 +1,24 @@
+/* listen.h - listening sockets, from addresses as text. */
+#ifndef WEIR_CORE_LISTEN_H
+#define WEIR_CORE_LISTEN_H
+
+#include "app.h"
+#include <sys/stat.h>
+
+/* An open listening socket. */
+struct weir__socket {
+        int         fd;      /* does not block                                        */
+        uint16_t    port;    /* 0 for a unix socket                                   */
+        const char *path;    /* of a unix socket, part of the address it was made of  */
+        dev_t       dev;     /* the file that bind() made: only that one is removed   */
+        ino_t       ino;
+};
+
+/* 0, or -1 with a sentence in `error` that names the address. */
+int weir__listen_open(struct weir__socket *sock, const char *address,
+                      const struct weir_listen_options *options, char *error, size_t size);
+
+/* Closes it and removes its file, if that is still the same. */
+void weir__listen_close(struct weir__socket *sock);
+
+#endif

@@ -1,0 +1,311 @@
+/*
+ * loop.c - a serving thread.
+ *
+ * The thread owns everything in `loop` and `mhd`. Others hand in sockets through `queue`, under
+ * `lock`, and modes through `mode`, and wake the thread when it may be asleep:
+ *
+ *      thread                                  others
+ *      asleep = true   (seq_cst)               queue/mode  (then seq_cst)
+ *      is there work?  (seq_cst)               asleep?  -> write to wake_fd
+ *
+ * Either the thread sees the work, or they see that it sleeps.
+ */
+#include "loop.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CANCEL_NS 2000000000ull /* for connections that were cut to be noticed */
+
+struct weir__worker {
+        struct weir__loop     loop;
+        struct weir__mhd     *mhd;
+        pthread_t             thread;
+        int                   wake_fd;
+        atomic_bool           asleep;
+        _Atomic int           mode;
+        atomic_uint           load;     /* connections open or queued                  */
+        unsigned              known;    /* those of them that MHD has had              */
+        atomic_bool           has_work; /* the queue is not empty                      */
+        atomic_bool           done;
+        pthread_mutex_t       lock;     /* guards queue, n_queue, cap_queue, and ready */
+        pthread_cond_t        ready_cond;
+        bool                  ready;
+        const char           *why;      /* what went wrong before it was ready         */
+        struct weir__arrival *queue;
+        unsigned              n_queue, cap_queue;
+};
+
+static _Thread_local const struct weir__app *own_app;
+
+bool weir__is_own_thread(const struct weir__app *app)
+{
+        return own_app == app;
+}
+
+void weir__set_own_thread(const struct weir__app *app)
+{
+        own_app = app;
+}
+
+int weir__thread_create(pthread_t *thread, void *(*run)(void *arg), void *arg)
+{
+        sigset_t all, before;
+        int error;
+
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        error = pthread_create(thread, NULL, run, arg);
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        return error;
+}
+
+/* ---- From other threads. ---- */
+
+static void wake(struct weir__worker *worker)
+{
+        uint64_t one = 1;
+
+        if (atomic_load(&worker->asleep) && write(worker->wake_fd, &one, sizeof(one)) < 0)
+                return; /* the counter is full: it is awake */
+}
+
+static bool grow_queue(struct weir__worker *worker)
+{
+        unsigned cap = worker->cap_queue ? 2 * worker->cap_queue : 64;
+        struct weir__arrival *queue = realloc(worker->queue, cap * sizeof(*queue));
+
+        if (!queue)
+                return false;
+        worker->queue = queue;
+        worker->cap_queue = cap;
+        return true;
+}
+
+bool weir__worker_take(struct weir__worker *worker, const struct weir__arrival *arrival)
+{
+        bool ok;
+
+        pthread_mutex_lock(&worker->lock);
+        ok = worker->n_queue < worker->cap_queue || grow_queue(worker);
+        if (ok) {
+                worker->queue[worker->n_queue++] = *arrival;
+                atomic_fetch_add(&worker->load, 1);
+                atomic_store(&worker->has_work, true);
+        }
+        pthread_mutex_unlock(&worker->lock);
+        if (ok)
+                wake(worker);
+        return ok;
+}
+
+unsigned weir__worker_load(const struct weir__worker *worker)
+{
+        return atomic_load_explicit(&worker->load, memory_order_relaxed);
+}
+
+void weir__worker_tell(struct weir__worker *worker, enum weir__mode mode)
+{
+        if (atomic_load(&worker->mode) < (int)mode)
+                atomic_store(&worker->mode, (int)mode);
+        wake(worker);
+}
+
+bool weir__worker_is_done(const struct weir__worker *worker)
+{
+        return atomic_load(&worker->done);
+}
+
+const struct weir__counters *weir__worker_counters(const struct weir__worker *worker)
+{
+        return &worker->loop.counters;
+}
+
+/* ---- On its own thread. ---- */
+
+/* Gives the sockets of the queue to MHD. The lock is never held over that. */
+static void take_arrivals(struct weir__worker *worker)
+{
+        struct weir__arrival *queue;
+        unsigned n;
+
+        if (!atomic_load_explicit(&worker->has_work, memory_order_relaxed))
+                return;
+        pthread_mutex_lock(&worker->lock);
+        queue = worker->queue;
+        n = worker->n_queue;
+        worker->queue = NULL;
+        worker->n_queue = worker->cap_queue = 0;
+        atomic_store(&worker->has_work, false);
+        pthread_mutex_unlock(&worker->lock);
+        worker->known += n;
+        for (unsigned i = 0; i < n; i++)
+                weir__mhd_add(worker->mhd, queue[i].fd, (struct sockaddr *)&queue[i].address,
+                              queue[i].address_len);
+        free(queue);
+}
+
+/* Takes the connections that have closed since the last turn off the load. */
+static void update_load(struct weir__worker *worker)
+{
+        unsigned open = weir__mhd_connections(worker->mhd);
+
+        if (open != worker->known)
+                atomic_fetch_sub(&worker->load, worker->known - open);
+        worker->known = open;
+}
+
+static void turn(struct weir__worker *worker, int wait_ms, int mode)
+{
+        atomic_store(&worker->asleep, true);
+        if (atomic_load(&worker->has_work) || atomic_load(&worker->mode) != mode)
+                wait_ms = 0;
+        weir__mhd_turn(worker->mhd, wait_ms);
+        atomic_store_explicit(&worker->asleep, false, memory_order_relaxed);
+        take_arrivals(worker);
+        update_load(worker);
+}
+
+static void enter(struct weir__worker *worker, int mode)
+{
+        worker->loop.draining = mode >= WEIR__LAME;
+        if (mode == WEIR__DRAIN)
+                weir__mhd_close_idle(worker->mhd);
+        if (mode == WEIR__CANCEL)
+                weir__mhd_close_all(worker->mhd);
+}
+
+static void serve(struct weir__worker *worker)
+{
+        uint64_t give_up_ns = UINT64_MAX;
+        int mode = WEIR__RUN;
+
+        for (;;) {
+                int told = atomic_load(&worker->mode);
+
+                if (told != mode) {
+                        take_arrivals(worker);
+                        enter(worker, told);
+                        mode = told;
+                        if (mode == WEIR__CANCEL)
+                                give_up_ns = weir__now(&weir__system_clock) + CANCEL_NS;
+                }
+                if (mode >= WEIR__DRAIN && weir__mhd_connections(worker->mhd) == 0)
+                        return;
+                if (mode == WEIR__CANCEL && weir__now(&weir__system_clock) > give_up_ns)
+                        return;
+                turn(worker, mode == WEIR__CANCEL ? 10 : -1, mode);
+        }
+}
+
+static uint32_t open_locals(struct weir__worker *worker)
+{
+        struct weir__app *app = worker->loop.app;
+        uint32_t n;
+
+        for (n = 0; n < app->n_locals; n++) {
+                const struct weir__local_def *def = &app->locals[n];
+                const char *why = "open() returned NULL";
+
+                worker->loop.local[n] = def->type.open(def->arg, &why);
+                if (!worker->loop.local[n]) {
+                        worker->why = why;
+                        weir__error(app, "\"%s\" of loop %u: %s", def->type.name,
+                                    worker->loop.number, why);
+                        break;
+                }
+        }
+        return n;
+}
+
+static void close_locals(struct weir__worker *worker, uint32_t n)
+{
+        while (n--) {
+                const struct weir__local_def *def = &worker->loop.app->locals[n];
+
+                if (def->type.close)
+                        def->type.close(worker->loop.local[n], def->arg);
+        }
+}
+
+static void say_ready(struct weir__worker *worker)
+{
+        pthread_mutex_lock(&worker->lock);
+        worker->ready = true;
+        pthread_cond_signal(&worker->ready_cond);
+        pthread_mutex_unlock(&worker->lock);
+}
+
+static void *run(void *arg)
+{
+        struct weir__worker *worker = arg;
+        uint32_t n_locals;
+
+        weir__set_own_thread(worker->loop.app);
+        n_locals = open_locals(worker);
+        if (!worker->why)
+                worker->mhd = weir__mhd_new(&worker->loop, worker->wake_fd, &worker->why);
+        if (worker->mhd) {
+                worker->why = NULL;
+                say_ready(worker);
+                serve(worker);
+        }
+        weir__mhd_free(worker->mhd);
+        close_locals(worker, n_locals);
+        atomic_store(&worker->done, true);
+        say_ready(worker);
+        return NULL;
+}
+
+/* ---- Its life. ---- */
+
+void weir__worker_free(struct weir__worker *worker)
+{
+        for (unsigned i = 0; i < worker->n_queue; i++)
+                close(worker->queue[i].fd);
+        free(worker->queue);
+        weir__loop_finish(&worker->loop);
+        if (worker->wake_fd >= 0)
+                close(worker->wake_fd);
+        pthread_cond_destroy(&worker->ready_cond);
+        pthread_mutex_destroy(&worker->lock);
+        free(worker);
+}
+
+struct weir__worker *weir__worker_start(struct weir__app *app, uint32_t number, const char **why)
+{
+        struct weir__worker *worker = calloc(1, sizeof(*worker));
+
+        *why = "out of memory";
+        if (!worker)
+                return NULL;
+        pthread_mutex_init(&worker->lock, NULL);
+        pthread_cond_init(&worker->ready_cond, NULL);
+        weir__loop_init(&worker->loop, app, number, weir__mhd_transport());
+        worker->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+        if (worker->wake_fd < 0 || weir__thread_create(&worker->thread, run, worker) != 0) {
+                *why = "no descriptor or thread left for a loop";
+                weir__worker_free(worker);
+                return NULL;
+        }
+        pthread_mutex_lock(&worker->lock);
+        while (!worker->ready)
+                pthread_cond_wait(&worker->ready_cond, &worker->lock);
+        *why = worker->why;
+        pthread_mutex_unlock(&worker->lock);
+        if (*why) {
+                weir__worker_join(worker);
+                weir__worker_free(worker);
+                return NULL;
+        }
+        return worker;
+}
+
+void weir__worker_join(struct weir__worker *worker)
+{
+        pthread_join(worker->thread, NULL);
+}

@@ -1,0 +1,60 @@
+/* loop.h - a serving thread: its loop, its daemon, and how others hand it work. */
+#ifndef WEIR_CORE_LOOP_H
+#define WEIR_CORE_LOOP_H
+
+#include "cell.h"
+#include "mhd.h"
+#include <sys/socket.h>
+
+/* What a worker is told to do; it only ever goes up. */
+enum weir__mode {
+        WEIR__RUN,
+        WEIR__LAME,   /* serve, but say close                              */
+        WEIR__DRAIN,  /* and close idle connections, end when none is open */
+        WEIR__CANCEL, /* cut all connections, end                          */
+};
+
+/* A socket on its way from the door to a loop. */
+struct weir__arrival {
+        int                     fd;
+        socklen_t               address_len;
+        struct sockaddr_storage address;
+};
+
+struct weir__worker;
+
+/*
+ * A worker with its thread, whose locals are open and whose daemon is ready. NULL: *why says why,
+ * in a text that lives until the next call.
+ */
+struct weir__worker *weir__worker_start(struct weir__app *app, uint32_t number, const char **why);
+
+/* Hands over a socket; false without memory, then the socket is still the caller's. */
+bool weir__worker_take(struct weir__worker *worker, const struct weir__arrival *arrival);
+
+/* Connections that it has or is about to get. Any thread. */
+unsigned weir__worker_load(const struct weir__worker *worker);
+
+/* Any thread. */
+void weir__worker_tell(struct weir__worker *worker, enum weir__mode mode);
+
+/* Has its thread nothing left to do? After WEIR__DRAIN; any thread. */
+bool weir__worker_is_done(const struct weir__worker *worker);
+
+/* Its counters are good until weir__worker_free(). */
+const struct weir__counters *weir__worker_counters(const struct weir__worker *worker);
+
+/* Waits for its thread, which was told to end. */
+void weir__worker_join(struct weir__worker *worker);
+
+/* After the join. */
+void weir__worker_free(struct weir__worker *worker);
+
+/* Is this thread one of weir's, of this app? */
+bool weir__is_own_thread(const struct weir__app *app);
+void weir__set_own_thread(const struct weir__app *app);
+
+/* pthread_create() with all signals blocked in the new thread. */
+int weir__thread_create(pthread_t *thread, void *(*run)(void *arg), void *arg);
+
+#endif

@@ -1,0 +1,42 @@
+/*
+ * mhd.h - libmicrohttpd as a transport: one daemon a loop, driven from the loop's thread.
+ *
+ * Only core/mhd*.c include <microhttpd.h>.
+ */
+#ifndef WEIR_CORE_MHD_H
+#define WEIR_CORE_MHD_H
+
+#include "cell.h"
+#include <sys/socket.h>
+
+struct weir__mhd;
+
+/* `wake_fd` is an eventfd that ends a sleep. NULL: then *why says why. */
+struct weir__mhd *weir__mhd_new(struct weir__loop *loop, int wake_fd, const char **why);
+
+/* No connection must be open, or it is cut. */
+void weir__mhd_free(struct weir__mhd *mhd);
+
+/* Takes over `fd`, which does not block. */
+void weir__mhd_add(struct weir__mhd *mhd, int fd, const struct sockaddr *address,
+                   socklen_t address_len);
+
+/* Serves what is ready, sleeping for it at most `wait_ms`; -1: as long as it takes. */
+void weir__mhd_turn(struct weir__mhd *mhd, int wait_ms);
+
+/* Connections that are open, those closing slowly included. */
+unsigned weir__mhd_connections(const struct weir__mhd *mhd);
+
+/* Reads no more from connections without a request: what was sent is still answered. */
+void weir__mhd_close_idle(struct weir__mhd *mhd);
+
+/* Cuts all connections at the next turn. */
+void weir__mhd_close_all(struct weir__mhd *mhd);
+
+/* What it can and cannot do, which depends on the version of the library at run time. */
+const struct weir__transport *weir__mhd_transport(void);
+
+/* The version of the library at run time, "0.9.75". */
+const char *weir__mhd_version(void);
+
+#endif

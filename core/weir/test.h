@@ -1,0 +1,51 @@
+/* test.h - asking an app in memory, without a socket, with a clock turned by hand. */
+#ifndef WEIR_TEST_H
+#define WEIR_TEST_H
+
+#include <weir/app.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* An answer in full. Free it with weir_reply_free(). */
+struct weir_reply {
+        int             status;
+        struct weir_str body;    /* NUL-terminated for convenience; empty for HEAD    */
+        struct weir_str head;    /* the header fields, "Name: value\r\n" each         */
+        bool            closes;  /* would the connection be closed behind it          */
+        bool            broken;  /* a stream broke off: body is what came before      */
+        uint64_t        took_ns; /* by the clock                                      */
+        uint64_t        reserved[4];
+};
+
+/*
+ * Sends one request through guard, router and chain, on the caller's thread, and returns the
+ * answer; NULL when memory is out. `request` is a request line, header lines and a body:
+ *
+ *         "GET /books/7"
+ *         "POST /books\nContent-Type: application/json\n\n{\"title\":\"Dune\"}"
+ *
+ * Lines may end in \n or \r\n. "HTTP/1.1" is added when the line has no version, then a Host
+ * ("test") and a Content-Length when there is none; the body of a chunked request is given without
+ * chunk sizes. The app is compiled at the first ask; a setup error is answered 500 with the
+ * sentence as body. Time stands still (weir_tick). One thread at a time per app.
+ */
+WEIR_API struct weir_reply *weir_ask(struct weir *app, const char *request) WEIR_MUST_USE;
+
+/* The same for bytes, such as a binary body. */
+WEIR_API struct weir_reply *weir_ask_bytes(struct weir *app, struct weir_str request) WEIR_MUST_USE;
+
+/* The first field `name` of the answer, without surrounding blanks; absent when there is none. */
+WEIR_API struct weir_str weir_reply_header(const struct weir_reply *reply, const char *name);
+
+WEIR_API void weir_reply_free(struct weir_reply *reply);
+
+/* Moves the clock of asks, which starts at 1 s and stands still between ticks, forward by `ms`. */
+WEIR_API void weir_tick(struct weir *app, uint64_t ms);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
