@@ -3,6 +3,9 @@
 # ---- Claims: one Criterion program made of all tests/test_*.c. ----
 
 unit_sources = \
+  tests/test_cookie.c \
+  tests/test_fields.c \
+  tests/test_number.c \
   tests/test_version.c
 
 # ---- Sockets: one Criterion program, tests/http, made of all tests/http_*.c. None yet. ----
@@ -13,7 +16,10 @@ races =
 
 # ---- Fuzz targets: tests/fuzz_NAME.c with its kept corpus tests/corpus/NAME/. ----
 
-fuzzers =
+fuzzers = \
+  tests/fuzz_cookie \
+  tests/fuzz_form \
+  tests/fuzz_query
 
 # ---- Scripts that look at what was built. ----
 
@@ -31,7 +37,7 @@ TESTS += tests/unit
 endif
 tests_unit_SOURCES = $(unit_sources)
 tests_unit_CFLAGS = $(AM_CFLAGS) $(CRITERION_CFLAGS)
-tests_unit_LDADD = libweircore.la $(CRITERION_LIBS)
+tests_unit_LDADD = libweircore.la $(CRITERION_LIBS) -lm
 
 # A fuzz target has no main of its own: libFuzzer brings one, else this archive does, for replaying.
 check_LTLIBRARIES += tests/libreplay.la

@@ -1,0 +1,47 @@
+/* number.h - numbers as decimal text. Never a locale; fields.h has the reverse. */
+#ifndef WEIR_CORE_NUMBER_H
+#define WEIR_CORE_NUMBER_H
+
+#include <weir/str.h>
+
+#define WEIR__INT_TEXT    20 /* bytes that an integer takes at most */
+#define WEIR__DOUBLE_TEXT 26 /* bytes that a double takes at most   */
+
+unsigned weir__count_digits(uint64_t value);
+
+/* Each writes to `out` without a NUL and returns the end of its text. */
+char *weir__put_uint(char *out, uint64_t value);
+
+extern const char weir__pairs[]; /* "00" to "99" */
+
+/* Two digits: value < 100. */
+static inline char *weir__put_pair(char *out, unsigned value)
+{
+        memcpy(out, weir__pairs + 2 * value, 2);
+        return out + 2;
+}
+
+static inline char *weir__put_int(char *out, int64_t value)
+{
+        if (value >= 1000 && value < 10000)
+                return weir__put_pair(weir__put_pair(out, (unsigned)value / 100),
+                                      (unsigned)value % 100);
+        *out = '-';
+        return value < 0 ? weir__put_uint(out + 1, 0 - (uint64_t)value)
+                         : weir__put_uint(out, (uint64_t)value);
+}
+
+/*
+ * A finite double with as many of 15, 16 or 17 digits as it takes to read the same double again,
+ * without zeros at the end. It always has a '.' or an 'e', so that it is read as a real: "5.0",
+ * "19.99", "1e22".
+ */
+char *weir__put_double(char *out, double value);
+
+/*
+ * A double as "%.17g" prints it, with ".0" behind whole numbers; *n_digits is how many count. NULL
+ * when it is not 0 and its amount not in [0.0001, 2^53): there the text is exact and cheap.
+ */
+char *weir__put_double17(char *out, double value, unsigned *n_digits);
+
+#endif
