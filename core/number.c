@@ -45,24 +45,12 @@ unsigned weir__count_digits(uint64_t value)
         return guess + (value >= pow10[guess]);
 }
 
-static char *put_small(char *out, unsigned value)
-{
-        if (value >= 1000)
-                return weir__put_pair(weir__put_pair(out, value / 100), value % 100);
-        if (value >= 100)
-                *out++ = (char)('0' + value / 100);
-        if (value >= 10)
-                return weir__put_pair(out, value % 100);
-        *out++ = (char)('0' + value);
-        return out;
-}
-
 char *weir__put_uint(char *out, uint64_t value)
 {
         char *end, *at;
 
         if (value < 10000)
-                return put_small(out, (unsigned)value);
+                return weir__put_small(out, (unsigned)value);
         end = at = out + weir__count_digits(value);
         for (; value >= 100; value /= 100) {
                 at -= 2;

@@ -21,11 +21,21 @@ static inline char *weir__put_pair(char *out, unsigned value)
         return out + 2;
 }
 
+/* value < 10000. */
+static inline char *weir__put_small(char *out, unsigned value)
+{
+        if (value >= 1000)
+                return weir__put_pair(weir__put_pair(out, value / 100), value % 100);
+        if (value >= 100)
+                *out++ = (char)('0' + value / 100);
+        if (value >= 10)
+                return weir__put_pair(out, value % 100);
+        *out++ = (char)('0' + value);
+        return out;
+}
+
 static inline char *weir__put_int(char *out, int64_t value)
 {
-        if (value >= 1000 && value < 10000)
-                return weir__put_pair(weir__put_pair(out, (unsigned)value / 100),
-                                      (unsigned)value % 100);
         *out = '-';
         return value < 0 ? weir__put_uint(out + 1, 0 - (uint64_t)value)
                          : weir__put_uint(out, (uint64_t)value);

@@ -5,6 +5,8 @@
 unit_sources = \
   tests/test_cookie.c \
   tests/test_fields.c \
+  tests/test_json_dump.c \
+  tests/test_json_write.c \
   tests/test_number.c \
   tests/test_version.c
 
@@ -19,6 +21,7 @@ races =
 fuzzers = \
   tests/fuzz_cookie \
   tests/fuzz_form \
+  tests/fuzz_json_dump \
   tests/fuzz_query
 
 # ---- Scripts that look at what was built. ----
