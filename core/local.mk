@@ -30,7 +30,11 @@ libweircore_la_SOURCES = \
   core/freeze.c \
   core/guard.c \
   core/guard.h \
+  core/json_bind.c \
   core/json_dump.c \
+  core/json_fault.c \
+  core/json_fault.h \
+  core/json_read.c \
   core/json_scan.h \
   core/json_text.c \
   core/json_text.h \

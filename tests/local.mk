@@ -5,7 +5,9 @@
 unit_sources = \
   tests/test_cookie.c \
   tests/test_fields.c \
+  tests/test_json_bind.c \
   tests/test_json_dump.c \
+  tests/test_json_read.c \
   tests/test_json_write.c \
   tests/test_number.c \
   tests/test_version.c
@@ -21,6 +23,7 @@ races =
 fuzzers = \
   tests/fuzz_cookie \
   tests/fuzz_form \
+  tests/fuzz_json_bind \
   tests/fuzz_json_dump \
   tests/fuzz_query
 
