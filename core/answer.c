@@ -21,6 +21,14 @@ static enum weir_outcome outcome_of(int status)
         return status < 400 ? WEIR_OK : status < 500 ? WEIR_CLIENT_ERROR : WEIR_SERVER_ERROR;
 }
 
+static enum weir_flow bad_status(struct weir_ctx *ctx, int status)
+{
+        weir_log(weir_app(ctx), WEIR_LOG_ERROR, "%s: status %d is not 200 to 599", ctx->pattern,
+                 status);
+        WEIR__COUNT(weir__cell_of(ctx)->loop, bad_answers);
+        return weir__answer_fixed(ctx, WEIR__STATIC_500);
+}
+
 /* Puts a new body in place of the one before. */
 static enum weir_flow answer(struct weir_ctx *ctx, int status, struct weir_str type,
                              const struct weir__body *body)
@@ -30,12 +38,8 @@ static enum weir_flow answer(struct weir_ctx *ctx, int status, struct weir_str t
         weir__body_drop(cell, &cell->answer.body);
         cell->answer.body = *body;
         cell->answer.type = type;
-        if (status < 200 || status > 599) {
-                weir_log(weir_app(ctx), WEIR_LOG_ERROR, "%s: status %d is not 200 to 599",
-                         ctx->pattern, status);
-                WEIR__COUNT(cell->loop, bad_answers);
-                return weir__answer_fixed(ctx, WEIR__STATIC_500);
-        }
+        if (status < 200 || status > 599)
+                return bad_status(ctx, status);
         ctx->status = (uint16_t)status;
         ctx->outcome = outcome_of(status);
         return WEIR_DONE;
@@ -192,12 +196,22 @@ enum weir_flow weir_stream(struct weir_ctx *ctx, int status, const char *type, u
                                             .arg = arg });
 }
 
+/* The hottest answer: no body is copied, and a fixed one has nothing but its offset. */
 enum weir_flow weir_send_static(struct weir_ctx *ctx, const struct weir_static *fixed)
 {
+        struct weir__cell *cell = weir__cell_of(ctx);
+
         if (!fixed) /* its setup failed, so this app never started */
                 return weir__answer_fixed(ctx, WEIR__STATIC_500);
-        return answer(ctx, fixed->status, fixed->type,
-                      &(struct weir__body){ .kind = WEIR__FIXED, .fixed = fixed });
+        if (cell->answer.body.kind != WEIR__EMPTY)
+                weir__body_drop(cell, &cell->answer.body);
+        cell->answer.body.kind = WEIR__FIXED;
+        cell->answer.body.fixed = fixed;
+        cell->answer.body.offset = 0;
+        cell->answer.type = fixed->type;
+        ctx->status = (uint16_t)fixed->status;
+        ctx->outcome = outcome_of(fixed->status);
+        return WEIR_DONE;
 }
 
 enum weir_flow weir_redirect(struct weir_ctx *ctx, int status, const char *location)

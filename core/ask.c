@@ -5,6 +5,7 @@
  * thread, with a loop of its own whose clock only weir_tick() moves.
  */
 #include "ask.h"
+#include "bytes.h"
 #include "exchange.h"
 
 #include <weir/test.h>
@@ -169,7 +170,7 @@ static struct head read_head(struct weir_str text)
         return head;
 }
 
-static void add_field(struct weir__cell *cell, struct weir__guard *guard, struct weir_str line)
+static void add_field(struct weir__cell *cell, struct weir_str line)
 {
         const char *colon = memchr(line.ptr, ':', line.len);
         const char *end = line.ptr + line.len;
@@ -177,23 +178,33 @@ static void add_field(struct weir__cell *cell, struct weir__guard *guard, struct
 
         while (value < end && (*value == ' ' || *value == '\t'))
                 value++;
-        weir__guard_field(cell, guard, line.ptr, (size_t)((colon ? colon : end) - line.ptr), value,
-                          (size_t)(end - value));
+        if (cell->n_headers == cell->max_headers)
+                cell->too_many_headers = true;
+        else
+                cell->header[cell->n_headers++] = (struct weir__header){
+                        line.ptr, value, (uint32_t)((colon ? colon : end) - line.ptr),
+                        (uint32_t)(end - value) };
 }
 
-static void add_fields(struct weir__cell *cell, struct weir__guard *guard, const struct head *head,
-                       char *length, size_t size)
+static bool has_field(const struct weir__cell *cell, const char *name)
 {
+        return weir_header(&cell->ctx, name).ptr;
+}
+
+static void add_fields(struct weir__cell *cell, const struct head *head, char *length, size_t size)
+{
+        static const char host[32] = "Host: test"; /* with WEIR__PEEK bytes behind it */
         struct weir_str fields = head->fields;
 
         while (fields.len)
-                add_field(cell, guard, next_line(&fields));
-        if (guard->n_hosts == 0)
-                add_field(cell, guard, WEIR_STR("Host: test"));
-        if (head->body.len && !cell->has_length && !cell->chunked) {
+                add_field(cell, next_line(&fields));
+        if (!has_field(cell, "Host"))
+                add_field(cell, (struct weir_str){ host, strlen(host) });
+        if (head->body.len && !has_field(cell, "Content-Length") &&
+            !has_field(cell, "Transfer-Encoding")) {
                 int len = snprintf(length, size, "Content-Length: %zu", head->body.len);
 
-                add_field(cell, guard, (struct weir_str){ length, (size_t)len });
+                add_field(cell, (struct weir_str){ length, (size_t)len });
         }
 }
 
@@ -257,7 +268,6 @@ static struct weir_reply *take_reply(struct weir__cell *cell)
 static struct weir_reply *ask(struct weir__cell *cell, struct weir_str text)
 {
         struct head head = read_head(text);
-        struct weir__guard guard = { 0 };
         struct weir_reply *reply;
         char length[48];
         enum weir__next next;
@@ -267,8 +277,8 @@ static struct weir_reply *ask(struct weir__cell *cell, struct weir_str text)
         cell->ctx.client = WEIR_STR("127.0.0.1");
         cell->ctx.method_name = head.method;
         weir__cell_target(cell, head.target);
-        add_fields(cell, &guard, &head, length, sizeof(length));
-        next = weir__exchange_head(cell, head.version, &guard);
+        add_fields(cell, &head, length, sizeof(length));
+        next = weir__exchange_head(cell, head.version);
         if (next == WEIR__READ && head.body.len)
                 next = weir__exchange_body(cell, head.body.ptr, head.body.len);
         if (next == WEIR__READ)
@@ -292,11 +302,10 @@ struct weir_reply *weir_ask_bytes(struct weir *app, struct weir_str request)
         if (error)
                 return make_reply(500, WEIR_STR(""), (struct weir_str){ error, strlen(error) });
         cell = weir__cell_get(&asker->loop);
-        copy = malloc(request.len + 1);
+        copy = calloc(1, request.len + WEIR__PEEK);
         if (cell && copy) {
                 if (request.len)
                         memcpy(copy, request.ptr, request.len);
-                copy[request.len] = '\0';
                 reply = ask(cell, (struct weir_str){ copy, request.len });
         } else if (cell) {
                 weir__cell_put(cell);

@@ -10,10 +10,13 @@
 
 void weir__body_drop(struct weir__cell *cell, struct weir__body *body)
 {
-        struct weir__body old = *body;
+        struct weir__body old;
 
-        if (old.kind == WEIR__EMPTY)
+        if (body->kind == WEIR__EMPTY || body->kind == WEIR__FIXED) {
+                body->kind = WEIR__EMPTY; /* a fixed body owns nothing */
                 return;
+        }
+        old = *body;
         *body = (struct weir__body){ 0 };
         if (old.free_fn)
                 old.free_fn(old.arg);

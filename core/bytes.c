@@ -7,7 +7,6 @@
  */
 #include "bytes.h"
 
-#include <string.h>
 
 #define T WEIR__TCHAR
 #define V WEIR__VISIBLE
@@ -65,8 +64,6 @@ bool weir__all_class(const char *text, size_t len, unsigned class)
 }
 
 #ifdef __SSE2__
-#include <emmintrin.h>
-
 /* All bytes of a text of 1 to 15, some of them twice. */
 static __m128i gather(const char *text, size_t len)
 {
@@ -110,20 +107,6 @@ static __m128i not_value(__m128i v)
         return _mm_or_si128(_mm_andnot_si128(tab, low), del);
 }
 
-/* Bytes that are no letter, digit or '-': nearly all names of fields have only those. */
-static __m128i not_plain(__m128i v)
-{
-        __m128i folded = _mm_or_si128(v, _mm_set1_epi8(0x20));
-        __m128i letter = _mm_and_si128(_mm_cmpgt_epi8(folded, _mm_set1_epi8('a' - 1)),
-                                       _mm_cmplt_epi8(folded, _mm_set1_epi8('z' + 1)));
-        __m128i digit = _mm_and_si128(_mm_cmpgt_epi8(v, _mm_set1_epi8('0' - 1)),
-                                      _mm_cmplt_epi8(v, _mm_set1_epi8('9' + 1)));
-        __m128i dash = _mm_cmpeq_epi8(v, _mm_set1_epi8('-'));
-        __m128i good = _mm_or_si128(_mm_or_si128(letter, digit), dash);
-
-        return _mm_andnot_si128(good, _mm_set1_epi8(-1));
-}
-
 /* Is no byte of the text in the set that `bad` tells? 16 bytes a step. */
 static inline __attribute__((always_inline)) bool none(__m128i (*bad)(__m128i), const char *text,
                                                        size_t len)
@@ -150,7 +133,7 @@ bool weir__all_value(const char *text, size_t len)
 
 static bool all_plain(const char *text, size_t len)
 {
-        return none(not_plain, text, len);
+        return none(weir__not_plain, text, len);
 }
 
 #else

@@ -47,6 +47,7 @@ struct weir__loop {
         void                    *local[WEIR__MAX_LOCALS];
         char                     last_host[WEIR__HOST_MAX]; /* the last Host that was good... */
         size_t                   last_host_len; /* ...how long it is                          */
+        bool                     last_is_lower; /* ...whether it has no upper case            */
         size_t                   last_name_len; /* ...and how long without port and last dot  */
         struct weir__counters    counters;
 };
@@ -55,7 +56,7 @@ void weir__loop_init(struct weir__loop *loop, struct weir__app *app, uint32_t nu
                      const struct weir__transport *transport);
 void weir__loop_finish(struct weir__loop *loop);
 
-/* ---- The head of a request. ---- */
+/* ---- The head of a request: WEIR__PEEK bytes behind each start can be read (bytes.h). ---- */
 
 struct weir__header {
         const char *name, *value;
@@ -132,35 +133,40 @@ enum weir__miss {
 };
 
 struct weir__cell {
-        struct weir__cell        *next; /* in the loop's free list */
-        struct weir__loop        *loop;
-        void                     *conn;      /* the transport's own: its connection */
-        void                     *sent;      /* the transport's own: the answer being sent */
+        struct weir__cell *next;   /* in the loop's free list */
+        struct weir__loop *loop;
+        struct weir__header *header;
+        uint32_t max_headers;
+
+        /* From here to path_shadow: zero in a fresh cell. */
         const struct weir__place *place;
-        const struct weir__plan  *plan;      /* of the place, or for guard refusals */
-        enum weir__phase          phase;
-        enum weir__miss           miss;      /* why place is a scope            */
-        uint16_t                  version;   /* 10 or 11                        */
-        uint16_t                  n_headers;
-        bool                      chunked, has_length, expects_continue;
-        bool                      linger;    /* close this connection slowly    */
-        bool                      cut;       /* answered by hand: mhd.c         */
-        char                      hidden;    /* the first byte of the query: mhd.c */
-        uint64_t                  sent_bytes; /* of the answer's body, so far    */
-        uint64_t                  content_length;
-        uint64_t                  body_seen; /* bytes of the body so far        */
-        uint64_t                  swallowed; /* those behind a refusal          */
-        struct weir__buf          body;
-        struct weir__defer       *defers;
-        struct weir_str           host_header, content_type;
-        struct weir__buf          path_shadow;
-        struct weir__fields       query, form;
-        struct weir__header      *header;
-        char                      host_text[WEIR__HOST_MAX]; /* of ctx.host, when not as sent */
-        struct weir__path         path;
-        struct weir__match        match;
-        struct weir__answer       answer;
-        struct weir_ctx           ctx;
+        const struct weir__plan *plan;   /* of the place, or for guard refusals     */
+        void *conn;                      /* the transport's own: its connection     */
+        void *sent;                      /* the transport's own: the answer on its way */
+        uint64_t content_length;
+        uint64_t body_seen;              /* bytes of the body so far                */
+        uint64_t swallowed;              /* those behind a refusal                  */
+        uint64_t sent_bytes;             /* of the answer's body, so far            */
+        struct weir_str host_header, content_type;
+        enum weir__phase phase;
+        enum weir__miss miss;            /* why place is a scope                    */
+        uint16_t version;                /* 10 or 11                                */
+        uint16_t n_headers;
+        bool too_many_headers, inexact;  /* what the transport noticed: guard.c     */
+        bool chunked, has_length, expects_continue;
+        bool linger;                     /* close this connection slowly            */
+        bool cut;                        /* answered by hand: mhd.c                 */
+        char hidden;                     /* the first byte of the query: mhd.c      */
+
+        struct weir__buf path_shadow;    /* empty in a fresh cell, as those below   */
+        struct weir__buf body;
+        struct weir__defer *defers;
+        struct weir__fields query, form;
+        struct weir__path path;
+        struct weir__match match;
+        struct weir__answer answer;
+        char host_text[WEIR__HOST_MAX];  /* of ctx.host, when not as sent           */
+        struct weir_ctx ctx;
 };
 
 static inline struct weir__cell *weir__cell_of(const struct weir_ctx *ctx)

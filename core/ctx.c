@@ -32,12 +32,23 @@ static struct weir__cell *make(struct weir__loop *loop)
                 return NULL;
         memset(cell, 0, sizeof(*cell));
         cell->loop = loop;
+        cell->max_headers = app->options.max_headers;
         cell->header = (struct weir__header *)((char *)(cell + 1) + arena);
         cell->query.pool = cell->form.pool = &loop->pool;
         cell->ctx.end = (char *)cell->header;
         cell->ctx.local = loop->local;
         cell->ctx.loop = loop->number;
         return cell;
+}
+
+/* For sizes that the compiler knows: in steps that it makes plain stores, not a string operation. */
+static inline __attribute__((always_inline)) void zero(void *at, size_t size)
+{
+        size_t i = 0;
+
+        for (; i + 64 <= size; i += 64)
+                memset((char *)at + i, 0, 64);
+        memset((char *)at + i, 0, size - i);
 }
 
 struct weir__cell *weir__cell_get(struct weir__loop *loop)
@@ -50,16 +61,8 @@ struct weir__cell *weir__cell_get(struct weir__loop *loop)
         else if (!(cell = make(loop)))
                 return NULL;
         ctx = &cell->ctx;
-        cell->place = NULL;
-        cell->plan = NULL;
-        cell->conn = cell->sent = NULL;
-        cell->phase = WEIR__FRESH;
-        cell->miss = WEIR__NO_MISS;
-        cell->n_headers = 0;
-        cell->chunked = cell->has_length = cell->expects_continue = cell->linger = cell->cut =
-                false;
-        cell->content_length = cell->body_seen = cell->swallowed = cell->sent_bytes = 0;
-        cell->content_type = cell->host_header = (struct weir_str){ 0 };
+        zero(&cell->place,
+             offsetof(struct weir__cell, path_shadow) - offsetof(struct weir__cell, place));
         cell->answer.n_fields = 0;
         cell->answer.close = false;
         ctx->links = NULL;
@@ -69,7 +72,7 @@ struct weir__cell *weir__cell_get(struct weir__loop *loop)
         ctx->verdict_ns = ctx->deadline_ns = ctx->bytes = 0;
         ctx->brk = (char *)(cell + 1);
         ctx->body = ctx->query = ctx->host = (struct weir_str){ 0 };
-        memset(ctx->slot, 0, sizeof(ctx->slot));
+        zero(ctx->slot, sizeof(ctx->slot));
         ctx->pattern = "";
         ctx->route_id = UINT32_MAX;
         return cell;
@@ -97,11 +100,16 @@ void weir__cell_put(struct weir__cell *cell)
                 cell->defers = defer->next;
                 defer->fn(defer->arg);
         }
-        weir__body_drop(cell, &cell->answer.body);
-        weir__buf_release(pool, &cell->body);
-        weir__buf_release(pool, &cell->path_shadow);
-        weir__buf_release(pool, &cell->query.shadow);
-        weir__buf_release(pool, &cell->form.shadow);
+        if (cell->answer.body.kind != WEIR__EMPTY)
+                weir__body_drop(cell, &cell->answer.body);
+        if (cell->body.ptr)
+                weir__buf_release(pool, &cell->body);
+        if (cell->path_shadow.ptr)
+                weir__buf_release(pool, &cell->path_shadow);
+        if (cell->query.shadow.ptr)
+                weir__buf_release(pool, &cell->query.shadow);
+        if (cell->form.shadow.ptr)
+                weir__buf_release(pool, &cell->form.shadow);
         cell->next = cell->loop->free_cells;
         cell->loop->free_cells = cell;
 }

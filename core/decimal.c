@@ -114,14 +114,14 @@ static char *put_exponent(char *out, const char *text, size_t n, int point)
         return weir__put_int(out, point);
 }
 
-/* digits, without zeros at the end, as d.ddd * 10^point. */
-static char *layout(char *out, uint64_t digits, int point)
+/* digits, without zeros at the end, as d.ddd * 10^point; with an exponent from 10^large on. */
+static char *layout(char *out, uint64_t digits, int point, int large)
 {
         char text[WEIR__INT_TEXT];
         size_t n = (size_t)(weir__put_uint(text, digits) - text);
         size_t whole = point < 0 ? 0 : (size_t)point + 1;
 
-        if (point < -4 || point > 15)
+        if (point < -4 || point >= large)
                 return put_exponent(out, text, n, point);
         if (point < 0) {
                 memcpy(out, "0.000", 5);
@@ -146,6 +146,20 @@ static char *put_zero(char *out)
         return out + 3;
 }
 
+/* The n digits of any amount. "%.*e" prints one, a point of any form, the others, 'e', and *point. */
+static uint64_t digits_by_printf(double amount, int n, int *point)
+{
+        char text[64], digits[32];
+        int len = snprintf(text, sizeof(text), "%.*e", n - 1, amount);
+        const char *e = memchr(text, 'e', (size_t)len);
+
+        digits[0] = text[0];
+        memcpy(digits + 1, e - (n - 1), (size_t)n - 1);
+        digits[n] = 0;
+        *point = (int)strtol(e + 1, NULL, 10);
+        return strip_zeros(strtoull(digits, NULL, 10));
+}
+
 char *weir__put_double17(char *out, double value, unsigned *n_digits)
 {
         struct binary bin;
@@ -157,31 +171,26 @@ char *weir__put_double17(char *out, double value, unsigned *n_digits)
         if (value == 0)
                 return put_zero(out);
         digits = split(fabs(value), &bin);
-        if (!digits)
-                return NULL;
-        digits = strip_zeros(digits);
-        *n_digits = weir__count_digits(digits);
-        return layout(out, digits, bin.point);
+        if (digits) {
+                digits = strip_zeros(digits);
+                *n_digits = weir__count_digits(digits);
+        } else {
+                digits = digits_by_printf(fabs(value), 17, &bin.point);
+                *n_digits = 17;
+        }
+        return layout(out, digits, bin.point, 17);
 }
 
-/* "%.*e" prints a digit, a point of any form, n - 1 digits, 'e', and the exponent. */
 static char *put_by_printf(char *out, double amount)
 {
         for (int n = 15;; n++) {
-                char text[64], number[32];
-                int len = snprintf(text, sizeof(text), "%.*e", n - 1, amount);
-                char *e = memchr(text, 'e', (size_t)len), *end;
                 double back = 0;
+                int point;
+                uint64_t digits = digits_by_printf(amount, n, &point);
+                char *end = layout(out, digits, point, 16);
 
-                number[0] = text[0];
-                memcpy(number + 1, e - (n - 1), (size_t)n - 1);
-                number[n] = 0;
-                end = layout(out, strip_zeros(strtoull(number, NULL, 10)),
-                             (int)strtol(e + 1, NULL, 10));
-                if (n == 17)
-                        return end;
                 weir__parse_double((struct weir_str){ out, (size_t)(end - out) }, &back);
-                if (back == amount)
+                if (n == 17 || back == amount)
                         return end;
         }
 }
@@ -210,7 +219,7 @@ static __attribute__((noinline)) char *put_long(char *out, double amount)
 
         if (!digits)
                 return put_by_printf(out, amount);
-        return layout(out, strip_zeros(fewest(&bin, digits)), bin.point);
+        return layout(out, strip_zeros(fewest(&bin, digits)), bin.point, 16);
 }
 
 char *weir__put_double(char *out, double value)

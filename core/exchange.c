@@ -79,17 +79,17 @@ static void too_large(struct weir__cell *cell)
                   (unsigned long long)cell->place->max_body);
 }
 
-enum weir__next weir__exchange_head(struct weir__cell *cell, struct weir_str version,
-                                    struct weir__guard *guard)
+enum weir__next weir__exchange_head(struct weir__cell *cell, struct weir_str version)
 {
-        enum weir_guard reason = weir__guard_head(cell, guard, version);
+        bool not_implemented;
+        enum weir_guard reason = weir__guard_head(cell, version, &not_implemented);
         struct weir_ctx *ctx = &cell->ctx;
 
         WEIR__COUNT(cell->loop, requests);
         WEIR__COUNT(cell->loop, requests_in_flight);
         cell->phase = WEIR__HEAD;
         if (reason)
-                return guard_refusal(cell, reason, guard->not_implemented);
+                return guard_refusal(cell, reason, not_implemented);
         weir__route(cell);
         ctx->pattern = cell->place->pattern;
         ctx->route_id = cell->place->id;

@@ -11,7 +11,6 @@
 #define WEIR_CORE_EXCHANGE_H
 
 #include "cell.h"
-#include "guard.h"
 
 enum weir__next {
         WEIR__READ,   /* go on reading                                        */
@@ -22,12 +21,8 @@ enum weir__next {
 /* Upload bytes after a refusal that are swallowed to keep the connection. */
 #define WEIR__SWALLOW_MAX (64 * 1024)
 
-/*
- * The head is complete: ctx.method_name, weir__cell_target(), and each field has been through
- * weir__guard_field(). `version` is as sent, "HTTP/1.1".
- */
-enum weir__next weir__exchange_head(struct weir__cell *cell, struct weir_str version,
-                                    struct weir__guard *guard);
+/* The head is complete: see weir__guard_head(). */
+enum weir__next weir__exchange_head(struct weir__cell *cell, struct weir_str version);
 enum weir__next weir__exchange_body(struct weir__cell *cell, const char *data, size_t size);
 void            weir__exchange_end(struct weir__cell *cell);
 

@@ -78,6 +78,13 @@ static size_t collect(struct weir__app *app, const struct weir *scope, struct ho
         return n;
 }
 
+/* What a middleware without on_request does. */
+static enum weir_flow pass(struct weir_ctx *ctx, void *self)
+{
+        (void)ctx, (void)self;
+        return WEIR_NEXT;
+}
+
 static void add_link(struct weir__plan *plan, const struct weir__link *link)
 {
         uint16_t i = plan->n_links++;
@@ -87,28 +94,53 @@ static void add_link(struct weir__plan *plan, const struct weir__link *link)
                 plan->links[i].at = WEIR_AT_BODY;
         if (plan->links[i].at == WEIR_AT_HEADERS)
                 plan->n_at_headers = plan->n_links;
-        if (link->on_response)
-                plan->has_response |= (uint64_t)1 << i;
-        if (link->on_done)
-                plan->has_done |= (uint64_t)1 << i;
 }
 
-/* The links in `hops`, up to and without the first phase `until`, then `last` when it is given. */
+/* Room for `n` links and their hooks, in one block that links starts. */
+static bool plan_init(struct weir__plan *plan, size_t n)
+{
+        size_t hooks = (n + 1) * sizeof(struct weir__hook);
+        char *block = calloc(1, n * sizeof(struct weir__link) + 2 * hooks);
+
+        if (!block)
+                return false;
+        plan->links = (struct weir__link *)(void *)block;
+        plan->on_response = (struct weir__hook *)(void *)(block + n * sizeof(struct weir__link));
+        plan->on_done = plan->on_response + n + 1;
+        return true;
+}
+
+/* When all links are there: the lists of their hooks. */
+static void list_hooks(struct weir__plan *plan)
+{
+        struct weir__hook *response = plan->on_response, *done = plan->on_done;
+
+        for (uint16_t i = plan->n_links; i--;) {
+                const struct weir__link *link = &plan->links[i];
+
+                if (link->on_response)
+                        *response++ = (struct weir__hook){ link->on_response, link->self, i };
+                if (link->on_done)
+                        *done++ = (struct weir__hook){ link->on_done, link->self, i };
+        }
+}
+
+/* The links in `hops`, then `last` when it is given. */
 static bool make_plan(struct weir__plan *plan, const struct hop *hops, size_t n,
                       const struct weir__link *last)
 {
-        plan->links = calloc(n + 1, sizeof(*plan->links));
-        if (!plan->links)
+        if (!plan_init(plan, n + 1))
                 return false;
         for (size_t i = 0; i < n; i++) {
                 const struct weir_middleware *mw = hops[i].use->mw;
 
-                add_link(plan,
-                         &(struct weir__link){ mw->on_request, hops[i].use->self, mw->on_response,
-                                               mw->on_done, mw, mw->at, mw->phase });
+                add_link(plan, &(struct weir__link){ mw->on_request ? mw->on_request : pass,
+                                                     hops[i].use->self, mw->on_response,
+                                                     mw->on_done, mw, mw->at, mw->phase });
         }
         if (last)
                 add_link(plan, last);
+        list_hooks(plan);
         return true;
 }
 
@@ -248,12 +280,12 @@ static bool compile_route(struct weir__tree *tree, const struct weir__route *rou
         inherit(place, scope, o->max_body, o->slash, o->on_error, o->on_error_self);
         tree->has_slash_rules |= place->slash != WEIR_SLASH_STRICT;
         tree->methods |= (uint32_t)1 << route->method;
-        plan->links = calloc(scope->plan.n_links, sizeof(*plan->links));
-        if (!plan->links)
+        if (!plan_init(plan, scope->plan.n_links))
                 return false;
         for (uint16_t i = 0; i + 1 < scope->plan.n_links; i++)
                 add_link(plan, &scope->plan.links[i]);
         add_link(plan, &handler);
+        list_hooks(plan);
         return true;
 }
 

@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-/* Fields that may stand only once, as bits of weir__guard.seen. */
+/* Fields that may stand only once, as bits of guard.seen. */
 enum {
         CONTENT_LENGTH = 1 << 0,
         TRANSFER_ENCODING = 1 << 1,
@@ -22,14 +22,26 @@ enum {
         IF_RANGE = 1 << 7,
 };
 
-static void refuse(struct weir__guard *guard, enum weir_guard reason)
+/* What the header fields said, gathered field by field. */
+struct guard {
+        enum weir_guard refused; /* the first reason                  */
+        uint32_t        seen;
+        uint32_t        n_hosts;
+        bool            not_implemented;
+};
+
+/* The lengths of the names that classify() knows, as bits. A longer one may look like one. */
+#define KNOWN_LENGTHS                                                                              \
+        (1u << 4 | 1u << 6 | 1u << 8 | 1u << 12 | 1u << 13 | 1u << 14 | 1u << 17 | 1u << 19)
+
+static void refuse(struct guard *guard, enum weir_guard reason)
 {
         if (!guard->refused)
                 guard->refused = reason;
 }
 
 /* Marks a field as seen; a second one is refused. */
-static bool once(struct weir__guard *guard, uint32_t field)
+static bool once(struct guard *guard, uint32_t field)
 {
         bool again = guard->seen & field;
 
@@ -41,7 +53,7 @@ static bool once(struct weir__guard *guard, uint32_t field)
         return !again;
 }
 
-static void content_length(struct weir__cell *cell, struct weir__guard *guard, struct weir_str v)
+static void content_length(struct weir__cell *cell, struct guard *guard, struct weir_str v)
 {
         uint64_t length = 0;
 
@@ -61,7 +73,7 @@ static void content_length(struct weir__cell *cell, struct weir__guard *guard, s
 }
 
 /* Exactly one coding, chunked: what else there may be is not implemented (RFC 9112 6.1). */
-static void transfer_encoding(struct weir__cell *cell, struct weir__guard *guard, struct weir_str v)
+static void transfer_encoding(struct weir__cell *cell, struct guard *guard, struct weir_str v)
 {
         cell->chunked = v.len == 7 && weir__same_token(v.ptr, "chunked", 7);
         if (!cell->chunked) {
@@ -75,13 +87,23 @@ static bool is(struct weir_str name, const char *lower)
         return weir__same_token(name.ptr, lower, name.len);
 }
 
+/* The one field that every request has: its name in one compare. */
+static bool is_host(const char *name)
+{
+        uint32_t text, host;
+
+        memcpy(&text, name, 4);
+        memcpy(&host, "host", 4);
+        return (text | 0x20202020) == host; /* of all token bytes only letters fold to these */
+}
+
 /* Takes note of the fields that say what the message is. */
-static void classify(struct weir__cell *cell, struct weir__guard *guard, struct weir_str name,
+static void classify(struct weir__cell *cell, struct guard *guard, struct weir_str name,
                      struct weir_str value)
 {
         switch (name.len) {
         case 4:
-                if (is(name, "host") && guard->n_hosts++ == 0)
+                if (is_host(name.ptr) && guard->n_hosts++ == 0)
                         cell->host_header = value;
                 break;
         case 6:
@@ -122,23 +144,27 @@ static void classify(struct weir__cell *cell, struct weir__guard *guard, struct 
         }
 }
 
-void weir__guard_field(struct weir__cell *cell, struct weir__guard *guard, const char *name,
-                       size_t name_len, const char *value, size_t value_len)
+static uint32_t without_blanks(const char *value, uint32_t len)
 {
-        while (value_len && (value[value_len - 1] == ' ' || value[value_len - 1] == '\t'))
-                value_len--;
-        if (!weir__is_token(name, name_len))
+        while (len && (value[len - 1] == ' ' || value[len - 1] == '\t'))
+                len--;
+        return len;
+}
+
+/* Judges one field, and cuts blanks off its end: MHD 0.9.75 leaves them. */
+static void field(struct weir__cell *cell, struct guard *guard, struct weir__header *header)
+{
+        struct weir_str name = { header->name, header->name_len };
+        struct weir_str value = { header->value, header->value_len };
+
+        if (value.len && value.ptr[value.len - 1] <= ' ')
+                value.len = header->value_len = without_blanks(value.ptr, header->value_len);
+        if (weir__peek_odd_name(name.ptr, name.len) && !weir__is_token(name.ptr, name.len))
                 refuse(guard, WEIR_GUARD_HEADER_NAME);
-        else if (!weir__all_value(value, value_len))
+        if (weir__peek_odd_value(value.ptr, value.len) && !weir__all_value(value.ptr, value.len))
                 refuse(guard, WEIR_GUARD_HEADER_VALUE);
-        if (cell->n_headers == cell->loop->app->options.max_headers) {
-                refuse(guard, WEIR_GUARD_TOO_MANY_HEADERS);
-                return;
-        }
-        cell->header[cell->n_headers++] = (struct weir__header){ name, value, (uint32_t)name_len,
-                                                                 (uint32_t)value_len };
-        classify(cell, guard, (struct weir_str){ name, name_len },
-                 (struct weir_str){ value, value_len });
+        if (KNOWN_LENGTHS >> (name.len & 31) & 1)
+                classify(cell, guard, name, value);
 }
 
 /* "HTTP/1.1" is 11. A higher 1.x is served as 1.1 (RFC 9110 2.5); 0 for all else. */
@@ -221,72 +247,90 @@ static ptrdiff_t host_length(struct weir_str text)
         return colon - text.ptr;
 }
 
-/* Without port and last dot: how long `text` is then, or -1 when it is no host. */
-static ptrdiff_t name_length(struct weir__loop *loop, struct weir_str text)
+/* Checks `text` as a Host and keeps it, and what is its name: most requests name the same. */
+static bool learn_host(struct weir__loop *loop, struct weir_str text)
 {
-        ptrdiff_t len;
+        ptrdiff_t len = text.len <= WEIR__HOST_MAX ? host_length(text) : -1;
 
-        if (text.len == loop->last_host_len && !memcmp(text.ptr, loop->last_host, text.len))
-                return (ptrdiff_t)loop->last_name_len; /* most requests name the same host */
-        if (text.len > WEIR__HOST_MAX)
-                return -1;
-        len = text.len ? host_length(text) : 0;
         if (len < 0)
-                return -1;
+                return false;
         if (len && text.ptr[len - 1] == '.')
                 len--;
-        memcpy(loop->last_host, text.ptr, text.len);
+        if (text.len)
+                memcpy(loop->last_host, text.ptr, text.len);
         loop->last_host_len = text.len;
         loop->last_name_len = (size_t)len;
-        return len;
+        loop->last_is_lower = true;
+        for (ptrdiff_t i = 0; i < len; i++)
+                loop->last_is_lower &= weir__lower(text.ptr[i]) == text.ptr[i];
+        return true;
 }
 
 static bool host(struct weir__cell *cell)
 {
+        struct weir__loop *loop = cell->loop;
         struct weir_str text = cell->host_header;
-        ptrdiff_t len = name_length(cell->loop, text);
-        ptrdiff_t i = 0;
 
-        if (len < 0)
+        if ((text.len != loop->last_host_len || memcmp(text.ptr, loop->last_host, text.len)) &&
+            !learn_host(loop, text))
                 return false;
-        while (i < len && weir__lower(text.ptr[i]) == text.ptr[i])
-                i++;
-        if (i < len) {
-                for (i = 0; i < len; i++)
+        if (!loop->last_is_lower) {
+                for (size_t i = 0; i < loop->last_name_len; i++)
                         cell->host_text[i] = weir__lower(text.ptr[i]);
                 text.ptr = cell->host_text;
         }
-        cell->ctx.host = (struct weir_str){ text.ptr, (size_t)len };
+        cell->ctx.host = (struct weir_str){ text.ptr, loop->last_name_len };
         return true;
 }
 
-enum weir_guard weir__guard_head(struct weir__cell *cell, struct weir__guard *guard,
-                                 struct weir_str version)
+/* What is wrong with the request line. */
+static enum weir_guard request_line(struct weir__cell *cell, struct guard *guard,
+                                    struct weir_str version)
 {
         struct weir_ctx *ctx = &cell->ctx;
 
         cell->version = version_of(version);
-        if (!weir__is_token(ctx->method_name.ptr, ctx->method_name.len))
+        ctx->method = (uint8_t)weir__method_number(cell->loop->app, ctx->method_name);
+        if (ctx->method == WEIR_UNKNOWN_METHOD &&
+            !weir__is_token(ctx->method_name.ptr, ctx->method_name.len))
                 return WEIR_GUARD_METHOD;
         if (!cell->version)
                 return WEIR_GUARD_VERSION;
-        ctx->method = (uint8_t)weir__method_number(cell->loop->app, ctx->method_name);
-        if (ctx->method == WEIR_UNKNOWN_METHOD && weir_str_is(ctx->method_name, "CONNECT")) {
-                guard->not_implemented = true;
-                return WEIR_GUARD_METHOD;
-        }
+        guard->not_implemented = ctx->method == WEIR_UNKNOWN_METHOD &&
+                                 weir_str_is(ctx->method_name, "CONNECT");
+        return guard->not_implemented ? WEIR_GUARD_METHOD : WEIR_GUARD_OK;
+}
+
+static enum weir_guard fields(struct weir__cell *cell, struct guard *guard)
+{
+        for (uint16_t i = 0; i < cell->n_headers; i++)
+                field(cell, guard, &cell->header[i]);
         if (guard->n_hosts > 1 || (guard->n_hosts == 0 && cell->version == 11))
                 return WEIR_GUARD_HOST;
-        if (guard->refused)
-                return guard->refused;
-        if ((guard->seen & TRANSFER_ENCODING) &&
+        if (!guard->refused && (guard->seen & TRANSFER_ENCODING) &&
             ((guard->seen & CONTENT_LENGTH) || cell->version == 10))
                 return WEIR_GUARD_TRANSFER_ENCODING;
-        if (!target(cell))
-                return WEIR_GUARD_TARGET;
-        if (cell->host_header.ptr && !host(cell))
-                return WEIR_GUARD_HOST;
-        return WEIR_GUARD_OK;
+        return guard->refused;
+}
+
+enum weir_guard weir__guard_head(struct weir__cell *cell, struct weir_str version,
+                                 bool *not_implemented)
+{
+        struct guard guard = { 0 };
+        enum weir_guard reason = request_line(cell, &guard, version);
+
+        if (!reason && cell->too_many_headers)
+                reason = WEIR_GUARD_TOO_MANY_HEADERS;
+        if (!reason)
+                reason = fields(cell, &guard);
+        if (!reason && cell->inexact)
+                reason = WEIR_GUARD_FRAMING;
+        if (!reason && !target(cell))
+                reason = WEIR_GUARD_TARGET;
+        if (!reason && cell->host_header.ptr && !host(cell))
+                reason = WEIR_GUARD_HOST;
+        *not_implemented = guard.not_implemented;
+        return reason;
 }
 
 const char *weir_guard_name(enum weir_guard reason)

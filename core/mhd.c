@@ -12,6 +12,7 @@
  *    array of 128 events. With a multiple of 128 ready it sleeps on them. So MHD may sleep only
  *    while it has fewer descriptors than that; else it is called without a wait and poll() sleeps.
  */
+#include "bytes.h"
 #include "mhd_private.h"
 
 #include <arpa/inet.h>
@@ -55,6 +56,7 @@ static void *on_target(void *self, const char *uri, struct MHD_Connection *conne
         ctx->peer = (struct weir_str){ conn->peer, conn->peer_len };
         ctx->client = (struct weir_str){ conn->peer + conn->client_at, conn->client_len };
         weir__cell_target(cell, (struct weir_str){ uri, strlen(uri) });
+        mhd->last_path = ctx->path;
         if (ctx->query.len) {
                 cell->hidden = ctx->query.ptr[0];
                 *(char *)(uintptr_t)ctx->query.ptr = '\0';
@@ -64,44 +66,58 @@ static void *on_target(void *self, const char *uri, struct MHD_Connection *conne
 
 /* Walking the header fields of a request. */
 struct walk {
-        struct weir__cell *cell;
-        struct weir__guard guard;
-        const char        *expected; /* where the next name must be, when heads are exact */
-        bool               exact;
+        struct weir__cell   *cell;
+        struct weir__header *at, *end;
+        const char          *expected; /* where the next name must be, were the head exact */
 };
 
 static enum MHD_Result on_field(void *self, enum MHD_ValueKind kind, const char *name,
                                 size_t name_len, const char *value, size_t value_len)
 {
+        static const char empty[WEIR__PEEK];
         struct walk *walk = self;
 
         (void)kind;
         if (!value)
-                value = "";
-        if (walk->exact && name != walk->expected && !walk->guard.refused)
-                walk->guard.refused = WEIR_GUARD_FRAMING;
+                value = empty;
+        if (name != walk->expected)
+                walk->cell->inexact = true;
         walk->expected = value + value_len + 2;
-        weir__guard_field(walk->cell, &walk->guard, name, name_len, value, value_len);
+        if (walk->at == walk->end) {
+                walk->cell->too_many_headers = true;
+                return MHD_NO;
+        }
+        *walk->at++ = (struct weir__header){ name, value, (uint32_t)name_len, (uint32_t)value_len };
         return MHD_YES;
 }
 
 /*
  * MHD 0.9.75 parses in place, so every part of a clean head is followed by the next at a fixed
  * distance. Folded lines, bare line feeds, NULs and lines without a name all break one of these.
+ * From 1.0 on the discipline level does this, and blanks around values are cut off in place.
  */
-static void check_exact(struct walk *walk, struct MHD_Connection *connection, const char *method)
+static void walk_fields(struct weir__mhd *mhd, struct MHD_Connection *connection,
+                        struct weir__cell *cell, const char *method, const char *version)
 {
-        size_t size = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE)
-                              ->header_size;
+        struct walk walk = { cell, cell->header, cell->header + cell->max_headers,
+                             version + 8 + 2 };
+        size_t size;
 
-        if (method + size != walk->expected + 2 && !walk->guard.refused)
-                walk->guard.refused = WEIR_GUARD_FRAMING;
+        MHD_get_connection_values_n(connection, MHD_HEADER_KIND, on_field, &walk);
+        cell->n_headers = (uint16_t)(walk.at - cell->header);
+        if (!mhd->exact) {
+                cell->inexact = false;
+                return;
+        }
+        size = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE)
+                       ->header_size;
+        cell->inexact |= method + size != walk.expected + 2 ||
+                         cell->ctx.target.ptr + cell->ctx.target.len + 1 != version;
 }
 
 static enum weir__next on_head(struct weir__mhd *mhd, struct MHD_Connection *connection,
                                struct weir__cell *cell, const char *method, const char *version)
 {
-        struct walk walk = { .cell = cell, .exact = mhd->exact, .expected = version + 8 + 2 };
         struct weir_ctx *ctx = &cell->ctx;
 
         if (ctx->query.ptr) {
@@ -109,14 +125,10 @@ static enum weir__next on_head(struct weir__mhd *mhd, struct MHD_Connection *con
                 if (ctx->query.len)
                         *(char *)(uintptr_t)ctx->query.ptr = cell->hidden;
         }
-        if (walk.exact && ctx->target.ptr + ctx->target.len + 1 != version)
-                walk.guard.refused = WEIR_GUARD_FRAMING;
         ctx->method_name = (struct weir_str){ method, strlen(method) };
-        MHD_get_connection_values_n(connection, MHD_HEADER_KIND, on_field, &walk);
-        if (walk.exact)
-                check_exact(&walk, connection, method);
-        return weir__exchange_head(cell, (struct weir_str){ version, strlen(version) },
-                                   &walk.guard);
+        walk_fields(mhd, connection, cell, method, version);
+        return weir__exchange_head(cell, (struct weir_str){
+                version, memcmp(version, "HTTP/1.1", 9) ? strlen(version) : 8 });
 }
 
 /*
@@ -275,12 +287,13 @@ static void on_connection(void *self, struct MHD_Connection *connection, void **
 
 /* ---- What MHD says. ---- */
 
-/* Leaves targets and their queries as they are. */
+/* Leaves targets as they are. The one text that MHD asks about is the path of a fresh request. */
 static size_t keep_raw(void *self, struct MHD_Connection *connection, char *text)
 {
-        (void)self;
+        const struct weir__mhd *mhd = self;
+
         (void)connection;
-        return strlen(text);
+        return text == mhd->last_path.ptr ? mhd->last_path.len : strlen(text);
 }
 
 /* MHD answers some requests before weir sees them: only its log tells with what. */
@@ -333,8 +346,8 @@ static struct MHD_Daemon *start_daemon(struct weir__mhd *mhd)
                 NULL, NULL, on_request, mhd, MHD_OPTION_EXTERNAL_LOGGER, on_log, mhd,
                 MHD_OPTION_CONNECTION_LIMIT, 1u << 24, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
                 mhd->loop->app->options.connection_memory, MHD_OPTION_CONNECTION_TIMEOUT, 0u,
-                MHD_OPTION_URI_LOG_CALLBACK, on_target, mhd, MHD_OPTION_UNESCAPE_CALLBACK, keep_raw,
-                NULL, MHD_OPTION_NOTIFY_CONNECTION, on_connection, mhd, MHD_OPTION_NOTIFY_COMPLETED,
+                MHD_OPTION_URI_LOG_CALLBACK, on_target, mhd,
+                MHD_OPTION_UNESCAPE_CALLBACK, keep_raw, mhd, MHD_OPTION_NOTIFY_CONNECTION, on_connection, mhd, MHD_OPTION_NOTIFY_COMPLETED,
                 on_completed, mhd, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_ARRAY,
                 is_old() ? none : strict, MHD_OPTION_END);
 }

@@ -26,6 +26,7 @@ struct weir__responses {
         struct weir__slot     *oldest, *newest;
         bool                   reuse;   /* the start-up probe passed                            */
         uint64_t               second;  /* that `date` shows                                    */
+        uint64_t               until_ns; /* by the monotonic clock, date is good               */
         char                   date[WEIR__DATE_LEN];
 };
 
@@ -46,6 +47,7 @@ struct weir__mhd {
         struct weir__conn    *conns;
         unsigned              n_conns;
         unsigned              callbacks;  /* in this turn */
+        struct weir_str       last_path;  /* of the last target, for keep_raw() only */
         int                   epoll_fd;
         bool                  exact;      /* heads lie in memory as they were sent: 0.9.75 */
         struct weir__timers   short_timers, linger_timers; /* 2 s: swallowing, lingering */

@@ -89,16 +89,21 @@ static char *add_block(struct MHD_Response *response, size_t size)
         return (char *)(uintptr_t)MHD_get_response_header(response, "Date");
 }
 
-/* The date of this second; formatted when the second has changed. */
-static const char *date_of(struct weir__mhd *mhd)
+/*
+ * The date of this second. When the verdict came before the second was over, which the monotonic
+ * clock tells, no clock is read.
+ */
+static const char *date_of(struct weir__mhd *mhd, const struct weir__cell *cell)
 {
         struct weir__responses *all = &mhd->responses;
-        uint64_t second = mhd->loop->clock.wall_ns(mhd->loop->clock.arg) / 1000000000;
+        uint64_t wall_ns;
 
-        if (second != all->second) {
-                all->second = second;
-                weir__date_format(all->date, second);
-        }
+        if (cell->ctx.verdict_ns < all->until_ns)
+                return all->date;
+        wall_ns = mhd->loop->clock.wall_ns(mhd->loop->clock.arg);
+        all->second = wall_ns / 1000000000;
+        all->until_ns = cell->ctx.verdict_ns + 1000000000 - wall_ns % 1000000000;
+        weir__date_format(all->date, all->second);
         return all->date;
 }
 
@@ -140,11 +145,12 @@ static bool make_all_fixed(struct weir__mhd *mhd)
         return true;
 }
 
-static struct MHD_Response *take_fixed(struct weir__mhd *mhd, const struct weir__answer *answer)
+static struct MHD_Response *take_fixed(struct weir__mhd *mhd, const struct weir__cell *cell)
 {
+        const struct weir__answer *answer = &cell->answer;
         const struct weir_static *fixed = answer->body.fixed;
         struct weir__prebuilt *prebuilt = &mhd->responses.fixed[2 * fixed->number + answer->close];
-        const char *date = date_of(mhd);
+        const char *date = date_of(mhd, cell);
 
         if (prebuilt->stamp != mhd->responses.second) {
                 prebuilt->stamp = mhd->responses.second;
@@ -254,7 +260,7 @@ static struct MHD_Response *take_slot(struct weir__mhd *mhd, struct weir__cell *
         slot = find_slot(mhd, (uint32_t)body.len, size);
         if (!slot)
                 return NULL;
-        fill_block(slot->block, size, date_of(mhd), answer);
+        fill_block(slot->block, size, date_of(mhd, cell), answer);
         if (body.len)
                 memcpy(slot->body, body.ptr, body.len);
         slot->busy = true;
@@ -364,7 +370,7 @@ static bool dress(struct weir__mhd *mhd, struct MHD_Response *response, struct w
                 return add_lines(response, cell);
         block = add_block(response, size);
         if (block)
-                fill_block(block, size, date_of(mhd), &cell->answer);
+                fill_block(block, size, date_of(mhd, cell), &cell->answer);
         return block;
 }
 
@@ -403,7 +409,7 @@ enum MHD_Result weir__mhd_send(struct weir__mhd *mhd, struct weir__conn *conn,
         cell->sent_bytes = 0;
         if (is_plain_fixed(answer) && mhd->responses.reuse) {
                 cell->sent_bytes = cell->ctx.method == WEIR_HEAD ? 0 : answer->body.fixed->body.len;
-                return MHD_queue_response(conn->mhd, cell->ctx.status, take_fixed(mhd, answer));
+                return MHD_queue_response(conn->mhd, cell->ctx.status, take_fixed(mhd, cell));
         }
         if (answer->body.kind == WEIR__FD || answer->body.kind == WEIR__PULL) {
                 if (answer->body.kind == WEIR__FD && cell->ctx.method != WEIR_HEAD)

@@ -49,8 +49,8 @@ static inline char *weir__put_int(char *out, int64_t value)
 char *weir__put_double(char *out, double value);
 
 /*
- * A double as "%.17g" prints it, with ".0" behind whole numbers; *n_digits is how many count. NULL
- * when it is not 0 and its amount not in [0.0001, 2^53): there the text is exact and cheap.
+ * A finite double as "%.17g" prints it, with ".0" behind whole numbers and exponents like "e22",
+ * "e-7". *n_digits is how many count; 17 is also said of what is outside [0.0001, 2^53) and not 0.
  */
 char *weir__put_double17(char *out, double value, unsigned *n_digits);
 

@@ -25,13 +25,19 @@ struct weir__link {
         enum weir_phase               phase;
 };
 
-/* A flat array of links; the last one is the handler. Bit i of a mask: link i has that hook. */
+/* A hook that runs on the way back, and the link it belongs to. */
+struct weir__hook {
+        weir_hook_fn *fn; /* NULL ends a list */
+        void         *self;
+        uint16_t      link;
+};
+
+/* A flat array of links; the last one is the handler. The lists of hooks have the last link first. */
 struct weir__plan {
         struct weir__link *links;
+        struct weir__hook *on_response, *on_done; /* both in one block with links */
         uint16_t           n_links;
         uint16_t           n_at_headers; /* the links before this one run at headers */
-        uint64_t           has_response;
-        uint64_t           has_done;
 };
 
 /* Where a request can end up: a route, or a scope that has no route for it. */

@@ -15,13 +15,34 @@ static const char *const standard_methods[WEIR_CUSTOM] = {
         "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS",
 };
 
+static int standard_method(struct weir_str token)
+{
+        switch (token.len) {
+        case 3:
+                return !memcmp(token.ptr, "GET", 3)   ? WEIR_GET
+                       : !memcmp(token.ptr, "PUT", 3) ? WEIR_PUT
+                                                      : WEIR_UNKNOWN_METHOD;
+        case 4:
+                return !memcmp(token.ptr, "POST", 4)   ? WEIR_POST
+                       : !memcmp(token.ptr, "HEAD", 4) ? WEIR_HEAD
+                                                       : WEIR_UNKNOWN_METHOD;
+        case 5:
+                return !memcmp(token.ptr, "PATCH", 5) ? WEIR_PATCH : WEIR_UNKNOWN_METHOD;
+        case 6:
+                return !memcmp(token.ptr, "DELETE", 6) ? WEIR_DELETE : WEIR_UNKNOWN_METHOD;
+        case 7:
+                return !memcmp(token.ptr, "OPTIONS", 7) ? WEIR_OPTIONS : WEIR_UNKNOWN_METHOD;
+        default:
+                return WEIR_UNKNOWN_METHOD;
+        }
+}
+
 int weir__method_number(const struct weir__app *app, struct weir_str token)
 {
-        for (int i = 0; i < WEIR_CUSTOM; i++) {
-                if (token.ptr[0] == standard_methods[i][0] &&
-                    weir_str_is(token, standard_methods[i]))
-                        return i;
-        }
+        int method = standard_method(token);
+
+        if (method != WEIR_UNKNOWN_METHOD)
+                return method;
         for (int i = WEIR_CUSTOM; i < WEIR__MAX_METHODS && app->methods[i]; i++) {
                 if (weir_str_is(token, app->methods[i]))
                         return i;

@@ -3,13 +3,19 @@
 # ---- Claims: one Criterion program made of all tests/test_*.c. ----
 
 unit_sources = \
+  tests/kit.h \
+  tests/test_answer.c \
+  tests/test_chain.c \
   tests/test_cookie.c \
   tests/test_fields.c \
+  tests/test_guard.c \
   tests/test_json_bind.c \
   tests/test_json_dump.c \
   tests/test_json_read.c \
   tests/test_json_write.c \
   tests/test_number.c \
+  tests/test_request.c \
+  tests/test_setup.c \
   tests/test_version.c
 
 # ---- Sockets: one Criterion program, tests/http, made of all tests/http_*.c. None yet. ----
@@ -31,6 +37,8 @@ fuzzers = \
 
 scripts = \
   tests/check_corpora \
+  tests/check_docs \
+  tests/check_examples \
   tests/check_exports \
   tests/check_selves \
   tests/check_style
