@@ -146,7 +146,7 @@ static char *put_zero(char *out)
         return out + 3;
 }
 
-/* The n digits of any amount. "%.*e" prints one, a point of any form, the others, 'e', and *point. */
+/* n digits of any amount. "%.*e" prints one, a point of any form, the others, 'e' and *point. */
 static uint64_t digits_by_printf(double amount, int n, int *point)
 {
         char text[64], digits[32];

@@ -3,8 +3,7 @@
  *
  * Jansson spends its time on a hash table of open containers, and on snprintf() for each number.
  * Here a cycle is found by the depth limit that Jansson's own parser has, mostly much earlier: an
- * ancestor at a depth that is a power of two is remembered and met again (Brent). Reals that have
- * no cheap exact form are left to Jansson.
+ * ancestor at a depth that is a power of two is remembered and met again (Brent).
  */
 #include "json_text.h"
 
@@ -19,17 +18,18 @@ struct way {
 
 static char *dump(struct weir_json_writer *w, char *at, json_t *value, struct way way);
 
-/* Since 2.14.1 Jansson writes the fewest digits that read the same double, where before it wrote
- * 17. Up to 15 digits both are the same. */
+/*
+ * Before 2.14.1 Jansson writes 17 digits, later mostly as few as read the same double. Up to 15
+ * digits that is the same text; else a later Jansson is asked.
+ */
 static char *dump_real(char *at, const json_t *value)
 {
-        bool always_17 = jansson_version_cmp(2, 14, 1) < 0;
         unsigned n_digits;
         char *end = weir__put_double17(at, json_real_value(value), &n_digits);
 
-        if (end && (always_17 || n_digits <= 15))
+        if (n_digits <= 15 || jansson_version_cmp(2, 14, 1) < 0)
                 return end;
-        return at + json_dumpb(value, at, 32, JSON_COMPACT | JSON_ENCODE_ANY);
+        return at + json_dumpb(value, at, WEIR__JSON_SHORT, JSON_COMPACT | JSON_ENCODE_ANY);
 }
 
 static inline char *dump_string(struct weir_json_writer *w, char *at, const char *text, size_t len)

@@ -60,14 +60,18 @@ struct probe {
         const struct weir_json_field *fields;
         void                        (*look)(const struct order *order);
         int                           calls;
+        size_t                        left; /* leave so much of the arena; 0: all */
 };
 
 static enum weir_flow take_order(struct weir_ctx *ctx, void *self)
 {
         struct probe *probe = self;
         struct order order = { .count = 77, .ratio = -0.5 };
-        enum weir_flow flow = weir_json_bind(ctx, probe->fields, &order);
+        enum weir_flow flow;
 
+        if (probe->left)
+                ctx->brk = ctx->end - probe->left;
+        flow = weir_json_bind(ctx, probe->fields, &order);
         if (flow != WEIR_NEXT)
                 return flow;
         probe->calls++;
@@ -104,7 +108,7 @@ static struct weir_reply *post(struct probe *probe, const char *body)
 /* Binds, and lets `look` see it. */
 static void binds(const char *body, void (*look)(const struct order *order))
 {
-        struct probe probe = { order_fields, look, 0 };
+        struct probe probe = { order_fields, look, 0, 0 };
         struct weir_reply *reply = post(&probe, body);
 
         cr_assert_eq(reply->status, 204, "%s: %s", body, reply->body.ptr);
@@ -115,7 +119,7 @@ static void binds(const char *body, void (*look)(const struct order *order))
 /* Answers 422 with these faults, "pointer: detail" one a line. */
 static void faults(const char *body, const char *wanted)
 {
-        struct probe probe = { order_fields, NULL, 0 };
+        struct probe probe = { order_fields, NULL, 0, 0 };
         struct weir_reply *reply = post(&probe, body);
         json_t *problem = json_loads(reply->body.ptr, 0, NULL), *fault;
         char got[4096] = "";
@@ -301,7 +305,7 @@ Test(json_bind, tells_32_faults_and_stops)
 
 Test(json_bind, answers_problem_details)
 {
-        struct probe probe = { order_fields, NULL, 0 };
+        struct probe probe = { order_fields, NULL, 0, 0 };
         struct weir_reply *reply = post(&probe, "{}");
         json_t *problem = json_loads(reply->body.ptr, 0, NULL);
 
@@ -317,7 +321,7 @@ Test(json_bind, answers_problem_details)
 
 Test(json_bind, answers_400_to_what_is_no_json)
 {
-        struct probe probe = { order_fields, NULL, 0 };
+        struct probe probe = { order_fields, NULL, 0, 0 };
         struct weir_reply *reply = post(&probe, "{\"title\":");
 
         cr_assert_eq(reply->status, 400);
@@ -351,7 +355,7 @@ Test(json_bind, takes_a_maximum_below_the_minimum_as_none)
         };
 
         for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-                struct probe probe = { fields, NULL, 0 };
+                struct probe probe = { fields, NULL, 0, 0 };
                 struct weir_reply *reply = post(&probe, rows[i].body);
 
                 cr_assert_eq(reply->status, rows[i].status, "%s", rows[i].body);
@@ -380,7 +384,7 @@ static void look_at_tree(const struct order *order)
 
 Test(json_bind, follows_a_table_that_holds_itself)
 {
-        struct probe probe = { tree_fields, look_at_tree, 0 };
+        struct probe probe = { tree_fields, look_at_tree, 0, 0 };
         char *body = calloc(1, 20000);
         struct weir_reply *reply;
 
@@ -401,7 +405,7 @@ Test(json_bind, follows_a_table_that_holds_itself)
 static void is_a_mistake(struct weir_json_field field)
 {
         struct weir_json_field fields[] = { field, { 0 } };
-        struct probe probe = { fields, NULL, 0 };
+        struct probe probe = { fields, NULL, 0, 0 };
         struct weir_reply *reply = post(&probe, "{}");
 
         cr_assert_eq(reply->status, 500);
@@ -412,7 +416,7 @@ static void is_a_mistake(struct weir_json_field field)
 
 Test(json_bind, answers_500_to_a_table_that_makes_no_sense)
 {
-        struct probe probe = { NULL, NULL, 0 };
+        struct probe probe = { NULL, NULL, 0, 0 };
         struct weir_reply *reply = post(&probe, "{}");
 
         cr_assert_eq(reply->status, 500);
@@ -431,4 +435,15 @@ Test(json_bind, answers_500_to_a_table_that_makes_no_sense)
                                                .size = 4 });
         is_a_mistake((struct weir_json_field){ "a", .type = WEIR_JSON_ARRAY, .item = WEIR_JSON_INT,
                                                .fields = item_fields, .size = 8 });
+}
+
+Test(json_bind, answers_500_when_the_arena_is_full)
+{
+        for (size_t left = 1; left < 200; left++) {
+                struct probe probe = { order_fields, NULL, 0, left };
+                struct weir_reply *reply = post(&probe, "{\"title\":\"Dune\",\"tags\":[\"a\"]}");
+
+                cr_assert_eq(reply->status, probe.calls ? 204 : 500, "%zu left", left);
+                weir_reply_free(reply);
+        }
 }

@@ -231,6 +231,20 @@ static enum weir_flow write_well(struct weir_ctx *ctx, void *self)
         return weir_json_end(&w, 201);
 }
 
+static enum weir_flow write_in_a_full_arena(struct weir_ctx *ctx, void *self)
+{
+        struct weir_json_writer w;
+
+        (void)self;
+        while (weir_alloc(ctx, 16))
+                ;
+        w = weir_json_begin(ctx);
+        weir_json_array(&w);
+        weir_json_cstr(&w, "text");
+        weir_json_array_end(&w);
+        return weir_json_end(&w, 200);
+}
+
 static void count_line(void *arg, enum weir_level level, const char *line)
 {
         (void)level;
@@ -295,5 +309,14 @@ Test(json_answer, may_be_something_else_after_a_writer_was_begun)
         cr_assert_eq(reply->status, 200);
         cr_assert_str_eq(reply->body.ptr, "text");
         cr_assert_eq(n_lines, 0);
+        weir_reply_free(reply);
+}
+
+Test(json_answer, of_a_writer_in_a_full_arena_is_500)
+{
+        int n_lines;
+        struct weir_reply *reply = reply_of(write_in_a_full_arena, &n_lines);
+
+        cr_assert_eq(reply->status, 500);
         weir_reply_free(reply);
 }

@@ -45,13 +45,16 @@ static double any_double(void)
         }
 }
 
-/* "%.17g", and ".0" behind whole numbers. */
+/* "%.17g", with ".0" behind whole numbers, and no '+' and no zeros in the exponent. */
 static void print17(char *out, double value)
 {
         int len = sprintf(out, "%.17g", value);
+        char *e = strchr(out, 'e');
 
         if (!strpbrk(out, ".e"))
                 strcpy(out + len, ".0");
+        if (e)
+                sprintf(e + 1, "%ld", strtol(e + 1, NULL, 10));
 }
 
 Test(number, integers_are_what_printf_prints)
@@ -76,13 +79,11 @@ Test(number, doubles_of_17_digits_are_what_printf_prints)
         char text[WEIR__DOUBLE_TEXT + 1], wanted[64];
 
         for (int i = 0; i < 300000; i++) {
-                double value = i & 1 ? any_double() : -any_double(), amount = fabs(value);
+                double value = i & 1 ? any_double() : -any_double();
                 unsigned digits;
                 char *end = weir__put_double17(text, value, &digits);
 
-                cr_assert_eq(end != NULL, amount == 0 || (amount >= 1e-4 && amount < 0x1p53));
-                if (!end)
-                        continue;
+                cr_assert_leq(end - text, WEIR__DOUBLE_TEXT);
                 *end = 0;
                 print17(wanted, value);
                 cr_assert_str_eq(text, wanted);
