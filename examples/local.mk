@@ -1,2 +1,18 @@
 # examples/local.mk - the example programs: built with the library, not installed. They use only what it exports.
-EXTRA_DIST +=
+if EXAMPLES
+noinst_PROGRAMS += examples/api_key examples/hello
+endif
+examples_api_key_LDADD = libweir.la
+examples_hello_LDADD = libweir.la
+
+if BOOKS
+noinst_PROGRAMS += examples/books/books
+endif
+examples_books_books_SOURCES = \
+  examples/books/books.c \
+  examples/books/books.h \
+  examples/books/main.c \
+  examples/books/store.c \
+  examples/books/store.h
+examples_books_books_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS)
+examples_books_books_LDADD = libweir.la $(JANSSON_LIBS) $(SQLITE_LIBS)
