@@ -1,2 +1,7 @@
 # docs/local.mk - the pages that README links to.
-EXTRA_DIST +=
+EXTRA_DIST += \
+  docs/embedding.md \
+  docs/limits.md \
+  docs/middleware.md \
+  docs/rest-api.md \
+  docs/testing.md
