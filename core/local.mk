@@ -63,8 +63,11 @@ libweircore_la_SOURCES = \
   core/router.c \
   core/router.h \
   core/router_compile.c \
+  core/router_compile.h \
   core/router_host.c \
   core/router_host.h \
+  core/router_new.c \
+  core/router_parts.c \
   core/router_pattern.c \
   core/router_pattern.h \
   core/router_routes.c \
@@ -72,6 +75,8 @@ libweircore_la_SOURCES = \
   core/router_table.c \
   core/router_table.h \
   core/router_tree.h \
+  core/router_walk.c \
+  core/router_walk.h \
   core/server.c \
   core/server.h \
   core/setup.c \
