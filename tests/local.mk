@@ -4,6 +4,7 @@
 
 unit_sources = \
   tests/kit.h \
+  tests/net.h \
   tests/test_answer.c \
   tests/test_chain.c \
   tests/test_cookie.c \
@@ -15,6 +16,7 @@ unit_sources = \
   tests/test_json_write.c \
   tests/test_number.c \
   tests/test_request.c \
+  tests/test_server.c \
   tests/test_setup.c \
   tests/test_version.c
 
@@ -22,7 +24,8 @@ unit_sources = \
 
 # ---- Races: plain programs with their own main (Criterion does not start under ThreadSanitizer). ----
 
-races =
+races = \
+  tests/race_server
 
 # ---- Fuzz targets: tests/fuzz_NAME.c with its kept corpus tests/corpus/NAME/. ----
 
