@@ -197,7 +197,7 @@ struct weir_local weir_local(struct weir *scope, const struct weir_local_type *t
         return (struct weir_local){ 0 };
 }
 
-const struct weir_static *weir_static(struct weir *scope, int status, const char *type,
+struct weir_static *weir_static(struct weir *scope, int status, const char *type,
                                       struct weir_str body)
 {
         size_t type_len = type ? strlen(type) : 0;

@@ -33,7 +33,8 @@ static inline int net_ready(int fd, const struct sockaddr *address, socklen_t le
 /* A connection to 127.0.0.1, or -1. */
 static inline int net_connect(uint16_t port)
 {
-        struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(port),
+        struct sockaddr_in address = { .sin_family = AF_INET,
+                                       .sin_port = htons(port),
                                        .sin_addr = { htonl(INADDR_LOOPBACK) } };
 
         return net_ready(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0),
@@ -42,7 +43,8 @@ static inline int net_connect(uint16_t port)
 
 static inline int net_connect_v6(uint16_t port)
 {
-        struct sockaddr_in6 address = { .sin6_family = AF_INET6, .sin6_port = htons(port),
+        struct sockaddr_in6 address = { .sin6_family = AF_INET6,
+                                        .sin6_port = htons(port),
                                         .sin6_addr = IN6ADDR_LOOPBACK_INIT };
 
         return net_ready(socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0),

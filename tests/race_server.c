@@ -6,8 +6,8 @@
  * of each round every request that was entered must have left, and every gauge must be zero.
  * WEIR_SOAK=1 runs 50 times as many rounds.
  */
-#include <weir/weir.h>
 #include "net.h"
+#include <weir/weir.h>
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -93,8 +93,7 @@ static void one_visit(struct client *client)
         for (int n = rand_r(&client->seed) % 4; n >= 0; n--) {
                 if (!net_send(fd, request, strlen(request)))
                         break;
-                if (rand_r(&client->seed) % 3 &&
-                    recv(fd, buf, sizeof(buf), MSG_DONTWAIT) == 0)
+                if (rand_r(&client->seed) % 3 && recv(fd, buf, sizeof(buf), MSG_DONTWAIT) == 0)
                         break;
         }
         if (rand_r(&client->seed) % 2) {
@@ -130,10 +129,11 @@ static void drop_log(void *arg, enum weir_level level, const char *line)
 
 static struct weir *make_app(void)
 {
-        static const struct weir_middleware mw = { .name = "count", .on_request = enter,
+        static const struct weir_middleware mw = { .name = "count",
+                                                   .on_request = enter,
                                                    .on_done = leave };
-        struct weir *app = weir_new(&(struct weir_options){
-                .loops = 3, .log = drop_log, .drain_timeout_ms = 100 });
+        struct weir *app = weir_new(
+                &(struct weir_options){ .loops = 3, .log = drop_log, .drain_timeout_ms = 100 });
 
         weir_listen(app, "127.0.0.1:0", NULL);
         weir_use(app, &mw, NULL);

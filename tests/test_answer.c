@@ -219,8 +219,18 @@ Test(answer, fields_are_set_added_defaulted_read_and_removed)
 static enum weir_flow set_bad_fields(struct weir_ctx *ctx, void *self)
 {
         static const char *const names[] = {
-                "", "X A", "X:A", "X\r\nA", "X(", "Content-Length", "transfer-encoding",
-                "Connection", "Date", "Keep-Alive", "Upgrade", "Trailer",
+                "",
+                "X A",
+                "X:A",
+                "X\r\nA",
+                "X(",
+                "Content-Length",
+                "transfer-encoding",
+                "Connection",
+                "Date",
+                "Keep-Alive",
+                "Upgrade",
+                "Trailer",
         };
         static const char *const values[] = { "a\rb", "a\nb", "a\r\nX: y", "\x01", "\x7f" };
 
@@ -294,13 +304,14 @@ Test(answer, the_nearest_on_error_renders_a_failure)
 {
         struct weir *app = weir_new(&(struct weir_options){
                 .scope = { .on_error = as_text, .on_error_self = "root" } });
-        struct weir *api = weir_group(app, "/api", &(struct weir_scope_options){
-                .on_error = as_text, .on_error_self = "api" });
+        struct weir *api = weir_group(
+                app, "/api",
+                &(struct weir_scope_options){ .on_error = as_text, .on_error_self = "api" });
 
         weir_get(app, "/", fail_with, "x");
         weir_get(api, "/", fail_with, "x");
-        weir_route(api, WEIR_GET, "/own", fail_with, "x", &(struct weir_route_options){
-                .on_error = as_text, .on_error_self = "own" });
+        weir_route(api, WEIR_GET, "/own", fail_with, "x",
+                   &(struct weir_route_options){ .on_error = as_text, .on_error_self = "own" });
         expect(app, "GET /", 404, "root: no book \"x\"");
         expect(app, "GET /api/", 404, "api: no book \"x\"");
         expect(app, "GET /api/own", 404, "own: no book \"x\"");
@@ -321,7 +332,8 @@ Test(answer, a_failure_in_on_error_is_rendered_plainly)
         struct weir *app = weir_new(&(struct weir_options){ .scope.on_error = fail_again });
 
         weir_get(app, "/", fail_with, "x");
-        expect(app, "GET /", 500, "{\"type\":\"about:blank\",\"title\":\"Internal Server Error\","
+        expect(app, "GET /", 500,
+               "{\"type\":\"about:blank\",\"title\":\"Internal Server Error\","
                                   "\"status\":500,\"detail\":\"in on_error\"}");
         weir_free(app);
 }
@@ -336,9 +348,9 @@ static enum weir_flow send_fixed(struct weir_ctx *ctx, void *self)
 Test(answer, a_static_answer_is_sent_as_it_was_prepared)
 {
         struct weir *app = quiet_app();
-        const struct weir_static *fixed = weir_static(app, 202, "text/x", WEIR_STR("fixed"));
+        struct weir_static *fixed = weir_static(app, 202, "text/x", WEIR_STR("fixed"));
 
-        weir_get(app, "/", send_fixed, (void *)fixed);
+        weir_get(app, "/", send_fixed, fixed);
         expect(app, "GET /", 202, "fixed");
         expect_header(app, "GET /", "Content-Type", "text/x");
         weir_free(app);

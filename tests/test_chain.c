@@ -123,9 +123,8 @@ Test(chain, a_refusal_is_seen_by_those_before_it_only)
 Test(chain, a_refusal_at_each_phase_is_paid_back_by_the_phases_before_it)
 {
         static const enum weir_phase order[] = {
-                WEIR_OBSERVE,     WEIR_EARLY, WEIR_DEADLINE, WEIR_RATE,
-                WEIR_CONCURRENCY, WEIR_AUTH,  WEIR_IDENTITY, WEIR_BREAKER,
-                WEIR_APP,         WEIR_TRANSFORM,
+                WEIR_OBSERVE, WEIR_EARLY,    WEIR_DEADLINE, WEIR_RATE, WEIR_CONCURRENCY,
+                WEIR_AUTH,    WEIR_IDENTITY, WEIR_BREAKER,  WEIR_APP,  WEIR_TRANSFORM,
         };
         static const char *const names[] = { "0", "1", "2", "3", "4", "5", "6", "7", "8", "9" };
         enum { N = sizeof(order) / sizeof(order[0]) };
@@ -477,8 +476,10 @@ Test(chain, the_outcome_tells_a_refusal_of_the_server_from_a_failure_of_the_hand
                 weir_request_fn  *fn;
                 int               status;
         } cases[] = {
-                { WEIR_OK, handle, 200 },          { WEIR_CLIENT_ERROR, fail, 404 },
-                { WEIR_SERVER_ERROR, fail, 503 },  { WEIR_SHED, refuse, 503 },
+                { WEIR_OK, handle, 200 },
+                { WEIR_CLIENT_ERROR, fail, 404 },
+                { WEIR_SERVER_ERROR, fail, 503 },
+                { WEIR_SHED, refuse, 503 },
         };
 
         for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

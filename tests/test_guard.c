@@ -68,13 +68,21 @@ Test(guard, versions_1_x_are_served_and_others_refused)
 Test(guard, there_is_one_host_and_it_is_one)
 {
         static const char *const good[] = {
-                "a",         "EXAMPLE.org", "example.org:80", "example.org.", "127.0.0.1:8080",
-                "[::1]",     "[::1]:80",    "a_b-c~d",        "a:",           "%61",
+                "a",
+                "EXAMPLE.org",
+                "example.org:80",
+                "example.org.",
+                "127.0.0.1:8080",
+                "[::1]",
+                "[::1]:80",
+                "a_b-c~d",
+                "a:",
+                "%61",
                 "xn--bcher-kva.example",
         };
         static const char *const bad[] = {
-                "a b", "a/b", "a@b", "[::1", "::1", "[]", "[::g]", "a:x", "a:123456", "a:80:80",
-                "[::1]x", "a?b", "a#b", "a\\b",
+                "a b", "a/b",      "a@b",     "[::1",   "::1", "[]",  "[::g]",
+                "a:x", "a:123456", "a:80:80", "[::1]x", "a?b", "a#b", "a\\b",
         };
         char request[512];
 
@@ -103,8 +111,8 @@ Test(guard, a_host_name_has_at_most_255_bytes)
 
 Test(guard, a_length_is_one_number)
 {
-        static const char *const bad[] = { "+3", "-3", "3, 3", "3 3", "0x3", "", "3a",
-                                           "99999999999999999999" };
+        static const char *const bad[] = { "+3",  "-3", "3, 3", "3 3",
+                                           "0x3", "",   "3a",   "99999999999999999999" };
         char request[128];
 
         passes("POST /\nContent-Length: 3\n\nabc");
@@ -202,9 +210,10 @@ Test(guard, a_nul_in_a_head_is_refused)
 
 Test(guard, fields_that_may_stand_once_do)
 {
-        static const char *const names[] = { "Content-Type", "Authorization", "Origin",
-                                             "If-Modified-Since", "If-Unmodified-Since",
-                                             "If-Range" };
+        static const char *const names[] = {
+                "Content-Type",      "Authorization",       "Origin",
+                "If-Modified-Since", "If-Unmodified-Since", "If-Range"
+        };
         char request[256];
 
         for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

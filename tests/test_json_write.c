@@ -106,8 +106,7 @@ Test(json_write, bytes_that_are_not_utf8_become_replacement_characters)
         weir_json_key(&w, "k\xff");
         weir_json_cstr(&w, "a\x80z \xc3\xa9 \xe2\x82 \xed\xa0\x80");
         weir_json_object_end(&w);
-        cr_assert_str_eq(finish(&w),
-                         "{\"k\xef\xbf\xbd\":\"a\xef\xbf\xbdz \xc3\xa9 "
+        cr_assert_str_eq(finish(&w), "{\"k\xef\xbf\xbd\":\"a\xef\xbf\xbdz \xc3\xa9 "
                                      "\xef\xbf\xbd\xef\xbf\xbd "
                                      "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"}");
 }

@@ -40,8 +40,9 @@ static enum weir_flow int_param(struct weir_ctx *ctx, void *self)
 
 Test(request, a_parameter_is_read_as_a_number_in_a_range)
 {
-        static const char *const bad[] = { "GET /0", "GET /1001", "GET /-1", "GET /7x", "GET /+7",
-                                           "GET /99999999999999999999", "GET /%207" };
+        static const char *const bad[] = { "GET /0",   "GET /1001", "GET /-1",
+                                           "GET /7x",  "GET /+7",   "GET /99999999999999999999",
+                                           "GET /%207" };
         struct weir *app = quiet_app();
 
         weir_get(app, "/{id}", int_param, NULL);
@@ -224,10 +225,10 @@ Test(request, a_method_of_the_apps_own_is_routed_and_allowed)
 Test(request, a_slash_is_strict_redirected_or_ignored)
 {
         struct weir *app = quiet_app();
-        struct weir *redirect = weir_group(app, "/r", &(struct weir_scope_options){
-                .slash = WEIR_SLASH_REDIRECT });
-        struct weir *ignore = weir_group(app, "/i", &(struct weir_scope_options){
-                .slash = WEIR_SLASH_IGNORE });
+        struct weir *redirect = weir_group(
+                app, "/r", &(struct weir_scope_options){ .slash = WEIR_SLASH_REDIRECT });
+        struct weir *ignore = weir_group(
+                app, "/i", &(struct weir_scope_options){ .slash = WEIR_SLASH_IGNORE });
 
         weir_get(app, "/s", say, "x");
         weir_get(redirect, "/a", say, "x");
@@ -246,16 +247,16 @@ Test(request, a_slash_is_strict_redirected_or_ignored)
 
 Test(request, a_slash_redirect_never_leads_to_another_host)
 {
-        struct weir *app = weir_new(&(struct weir_options){
-                .scope.slash = WEIR_SLASH_REDIRECT, .log = drop_log });
+        struct weir *app = weir_new(
+                &(struct weir_options){ .scope.slash = WEIR_SLASH_REDIRECT, .log = drop_log });
 
         weir_get(app, "/{rest...}", say, "x");
         weir_get(app, "/{a}/{b}/c", say, "x");
         weir_get(app, "/{a}/{b}/", say, "x");
         expect_header(app, "GET /%5Cevil.com/x", "Location", NULL);
         weir_free(app);
-        app = weir_new(&(struct weir_options){ .scope.slash = WEIR_SLASH_REDIRECT,
-                                               .merge_slashes = true, .log = drop_log });
+        app = weir_new(&(struct weir_options){
+                .scope.slash = WEIR_SLASH_REDIRECT, .merge_slashes = true, .log = drop_log });
         weir_get(app, "/{a}", say, "x");
         expect_header(app, "GET //evil.com/", "Location", "/evil.com");
         expect_header(app, "GET ///evil.com/", "Location", "/evil.com");
@@ -265,10 +266,10 @@ Test(request, a_slash_redirect_never_leads_to_another_host)
 Test(request, hosts_route_before_what_has_no_host)
 {
         struct weir *app = quiet_app();
-        struct weir *api = weir_group(app, "", &(struct weir_scope_options){
-                .host = "api.example.org" });
-        struct weir *any = weir_group(app, "", &(struct weir_scope_options){
-                .host = "*.example.org" });
+        struct weir *api = weir_group(app, "",
+                                      &(struct weir_scope_options){ .host = "api.example.org" });
+        struct weir *any = weir_group(app, "",
+                                      &(struct weir_scope_options){ .host = "*.example.org" });
 
         weir_get(app, "/", say, "none");
         weir_get(app, "/only", say, "none");

@@ -40,7 +40,8 @@ Test(setup, a_bad_pattern_is_quoted)
 
 Test(setup, too_many_parameters_are_refused)
 {
-        refused(app_with_route("/{a}/{b}/{c}/{d}/{e}/{f}/{g}/{h}/{i}/{j}/{k}/{l}/{m}/{n}/{o}/{p}/{q}"),
+        refused(app_with_route(
+                        "/{a}/{b}/{c}/{d}/{e}/{f}/{g}/{h}/{i}/{j}/{k}/{l}/{m}/{n}/{o}/{p}/{q}"),
                 "16");
 }
 

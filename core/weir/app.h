@@ -195,7 +195,7 @@ WEIR_API struct weir_local weir_local(struct weir *scope, const struct weir_loca
  * An answer that never changes, for weir_send_static(): `type` and `body` are copied, both may be
  * absent. Lives as long as the app.
  */
-WEIR_API const struct weir_static *weir_static(struct weir *scope, int status, const char *type,
+WEIR_API struct weir_static *weir_static(struct weir *scope, int status, const char *type,
                                                struct weir_str body);
 
 /* ---- Listeners. ---- */
