@@ -25,9 +25,10 @@ bool weir__all_value(const char *text, size_t len);
 bool weir__is_token(const char *text, size_t len);
 
 /*
- * What no field name of note and no field value has, in the first WEIR__PEEK bytes of a text that is
- * `len` long: false is certain, true is to be looked at again. WEIR__PEEK bytes behind the start can
- * be read, however short the text is: a transport promises that for the fields of a head.
+ * What no field name of note and no field value has, in the first WEIR__PEEK bytes of a text that
+ * is `len` long: false is certain, true is to be looked at again. WEIR__PEEK bytes behind the
+ * start can be read, however short the text is: a transport promises that for the fields of a
+ * head.
  */
 #define WEIR__PEEK 16
 

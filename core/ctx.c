@@ -41,7 +41,9 @@ static struct weir__cell *make(struct weir__loop *loop)
         return cell;
 }
 
-/* For sizes that the compiler knows: in steps that it makes plain stores, not a string operation. */
+/*
+ * For sizes that the compiler knows: in steps that it makes plain stores, not a string operation.
+ */
 static inline __attribute__((always_inline)) void zero(void *at, size_t size)
 {
         size_t i = 0;

@@ -13,6 +13,8 @@
  *    while it has fewer descriptors than that; else it is called without a wait and poll() sleeps.
  */
 #include "bytes.h"
+#include <microhttpd.h>
+
 #include "mhd_private.h"
 
 #include <arpa/inet.h>
@@ -127,8 +129,9 @@ static enum weir__next on_head(struct weir__mhd *mhd, struct MHD_Connection *con
         }
         ctx->method_name = (struct weir_str){ method, strlen(method) };
         walk_fields(mhd, connection, cell, method, version);
-        return weir__exchange_head(cell, (struct weir_str){
-                version, memcmp(version, "HTTP/1.1", 9) ? strlen(version) : 8 });
+        return weir__exchange_head(
+                cell,
+                (struct weir_str){ version, memcmp(version, "HTTP/1.1", 9) ? strlen(version) : 8 });
 }
 
 /*
@@ -180,7 +183,7 @@ static enum MHD_Result on_request(void *self, struct MHD_Connection *connection,
         } else {
                 weir__exchange_end(cell);
         }
-        return weir__mhd_send(mhd, cell->conn, cell);
+        return weir__mhd_send(mhd, cell->conn, cell) ? MHD_YES : MHD_NO;
 }
 
 static void on_completed(void *self, struct MHD_Connection *connection, void **request,
@@ -335,21 +338,24 @@ const struct weir__transport *weir__mhd_transport(void)
 
 static struct MHD_Daemon *start_daemon(struct weir__mhd *mhd)
 {
-        struct MHD_OptionItem strict[] = {
-                { (enum MHD_OPTION)DISCIPLINE_LEVEL, 1, NULL },
+        size_t memory = mhd->loop->app->options.connection_memory;
+        struct MHD_OptionItem options[] = {
+                { MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)on_log, mhd },
+                { MHD_OPTION_CONNECTION_LIMIT, 1 << 24, NULL },
+                { MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)memory, NULL },
+                { MHD_OPTION_CONNECTION_TIMEOUT, 0, NULL },
+                { MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)on_target, mhd },
+                { MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)keep_raw, mhd },
+                { MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, mhd },
+                { MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)on_completed, mhd },
+                { MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, NULL },
+                { is_old() ? MHD_OPTION_END : (enum MHD_OPTION)DISCIPLINE_LEVEL, 1, NULL },
                 { MHD_OPTION_END, 0, NULL },
         };
-        struct MHD_OptionItem none[] = { { MHD_OPTION_END, 0, NULL } };
 
         return MHD_start_daemon(
                 MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_TURBO | MHD_USE_ERROR_LOG, 0,
-                NULL, NULL, on_request, mhd, MHD_OPTION_EXTERNAL_LOGGER, on_log, mhd,
-                MHD_OPTION_CONNECTION_LIMIT, 1u << 24, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-                mhd->loop->app->options.connection_memory, MHD_OPTION_CONNECTION_TIMEOUT, 0u,
-                MHD_OPTION_URI_LOG_CALLBACK, on_target, mhd,
-                MHD_OPTION_UNESCAPE_CALLBACK, keep_raw, mhd, MHD_OPTION_NOTIFY_CONNECTION, on_connection, mhd, MHD_OPTION_NOTIFY_COMPLETED,
-                on_completed, mhd, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_ARRAY,
-                is_old() ? none : strict, MHD_OPTION_END);
+                NULL, NULL, on_request, mhd, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
 }
 
 struct weir__mhd *weir__mhd_new(struct weir__loop *loop, int wake_fd, const char **why)

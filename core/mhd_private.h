@@ -5,8 +5,10 @@
 #include "exchange.h"
 #include "mhd.h"
 #include "timer.h"
-#include <microhttpd.h>
 
+struct MHD_Connection;
+struct MHD_Daemon;
+struct MHD_Response;
 struct weir__slot;
 struct weir__linger;
 
@@ -61,9 +63,8 @@ struct weir__mhd {
 bool weir__responses_init(struct weir__mhd *mhd);
 void weir__responses_finish(struct weir__mhd *mhd);
 
-/* Sends the answer of a cell. */
-enum MHD_Result weir__mhd_send(struct weir__mhd *mhd, struct weir__conn *conn,
-                               struct weir__cell *cell);
+/* Sends the answer of a cell; false: MHD does not take it, or memory is out. */
+bool weir__mhd_send(struct weir__mhd *mhd, struct weir__conn *conn, struct weir__cell *cell);
 
 /* The answer is out, or will never be. */
 void weir__mhd_sent(struct weir__cell *cell);

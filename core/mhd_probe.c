@@ -5,6 +5,8 @@
  * tried at every start: a daemon of its own answers two requests over a socket pair, from one
  * response that changes between them, and the bytes are compared.
  */
+#include <microhttpd.h>
+
 #include "mhd_private.h"
 
 #include <stdio.h>

@@ -16,6 +16,8 @@
  * MHD reads a response until the last byte is with the kernel, then calls on_completed(), on this
  * thread: a slot is free again there.
  */
+#include <microhttpd.h>
+
 #include "mhd_private.h"
 
 #include <stdlib.h>
@@ -374,8 +376,7 @@ static bool dress(struct weir__mhd *mhd, struct MHD_Response *response, struct w
         return block;
 }
 
-static enum MHD_Result send_from_heap(struct weir__mhd *mhd, struct weir__conn *conn,
-                                      struct weir__cell *cell)
+static bool send_from_heap(struct weir__mhd *mhd, struct weir__conn *conn, struct weir__cell *cell)
 {
         struct MHD_Response *response = make_response(cell);
         enum MHD_Result queued = MHD_NO;
@@ -387,7 +388,7 @@ static enum MHD_Result send_from_heap(struct weir__mhd *mhd, struct weir__conn *
                 WEIR__COUNT(mhd->loop, out_of_memory);
         if (response)
                 MHD_destroy_response(response);
-        return queued;
+        return queued == MHD_YES;
 }
 
 /* ---- All together. ---- */
@@ -398,8 +399,7 @@ static bool is_plain_fixed(const struct weir__answer *answer)
                answer->type.ptr == answer->body.fixed->type.ptr;
 }
 
-enum MHD_Result weir__mhd_send(struct weir__mhd *mhd, struct weir__conn *conn,
-                               struct weir__cell *cell)
+bool weir__mhd_send(struct weir__mhd *mhd, struct weir__conn *conn, struct weir__cell *cell)
 {
         const struct weir__answer *answer = &cell->answer;
         struct MHD_Response *response = NULL;
@@ -409,7 +409,8 @@ enum MHD_Result weir__mhd_send(struct weir__mhd *mhd, struct weir__conn *conn,
         cell->sent_bytes = 0;
         if (is_plain_fixed(answer) && mhd->responses.reuse) {
                 cell->sent_bytes = cell->ctx.method == WEIR_HEAD ? 0 : answer->body.fixed->body.len;
-                return MHD_queue_response(conn->mhd, cell->ctx.status, take_fixed(mhd, cell));
+                return MHD_queue_response(conn->mhd, cell->ctx.status, take_fixed(mhd, cell)) ==
+                       MHD_YES;
         }
         if (answer->body.kind == WEIR__FD || answer->body.kind == WEIR__PULL) {
                 if (answer->body.kind == WEIR__FD && cell->ctx.method != WEIR_HEAD)
@@ -424,7 +425,7 @@ enum MHD_Result weir__mhd_send(struct weir__mhd *mhd, struct weir__conn *conn,
                 response = take_slot(mhd, cell, body, block);
         if (!response)
                 return send_from_heap(mhd, conn, cell);
-        return MHD_queue_response(conn->mhd, cell->ctx.status, response);
+        return MHD_queue_response(conn->mhd, cell->ctx.status, response) == MHD_YES;
 }
 
 bool weir__responses_init(struct weir__mhd *mhd)

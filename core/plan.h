@@ -32,7 +32,9 @@ struct weir__hook {
         uint16_t      link;
 };
 
-/* A flat array of links; the last one is the handler. The lists of hooks have the last link first. */
+/*
+ * A flat array of links; the last one is the handler. The lists of hooks have the last link first.
+ */
 struct weir__plan {
         struct weir__link *links;
         struct weir__hook *on_response, *on_done; /* both in one block with links */

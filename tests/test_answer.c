@@ -290,7 +290,7 @@ Test(answer, a_failure_is_problem_json_with_its_message_escaped)
 
         expect(app, "GET /", 404,
                "{\"type\":\"about:blank\",\"title\":\"Not Found\",\"status\":404,\"detail\":"
-               "\"no book \\\"a\\\"\\\\\\u000a\\ufffd\xc3\xa9\\\"\"}");
+               "\"no book \\\"a\\\"\\\\\\n\xef\xbf\xbd\xc3\xa9\\\"\"}");
         expect_header(app, "GET /", "Content-Type", "application/problem+json");
         weir_free(app);
 }
