@@ -1,11 +1,32 @@
 # bench/local.mk - benchmark programs: built by "make bench" only, run by ./dev bench.
 benches = \
-  bench/json
+  bench/json \
+  bench/load \
+  bench/mallocs \
+  bench/serve_raw_mhd \
+  bench/serve_weir
 
 bench_json_LDADD = $(LDADD) -lm
 
-EXTRA_PROGRAMS += $(benches)
-EXTRA_DIST     +=
+# Programs over the public interface alone use the library as an installed program would: libweir.so.
+bench_mallocs_SOURCES = bench/mallocs.c bench/subject.c bench/subject.h bench/peers.h
+bench_mallocs_LDADD = libweir.la
+bench_mallocs_LDFLAGS = $(AM_LDFLAGS) -no-install
+bench_serve_weir_SOURCES = bench/serve_weir.c bench/subject.c bench/subject.h bench/peers.h
+bench_serve_weir_LDADD = libweir.la
+bench_serve_weir_LDFLAGS = $(AM_LDFLAGS) -no-install
 
+# The peers.
+bench_load_LDADD =
+bench_serve_raw_mhd_LDADD = $(MHD_LIBS)
+bench_serve_ulfius_LDADD = -lulfius $(JANSSON_LIBS) $(MHD_LIBS)
+
+EXTRA_PROGRAMS += $(benches) bench/serve_ulfius
+EXTRA_DIST     += bench/run
+
+# After "all", which a second make would build at the same time. Ulfius is there where benchmarks run (./dev bench
+# installs it), and not needed to build the rest.
 .PHONY: bench
-bench: $(benches)
+bench: all
+	@$(MAKE) $(benches)
+	@if $(PKG_CONFIG) --exists libulfius; then $(MAKE) bench/serve_ulfius; else echo "without Ulfius"; fi

@@ -48,7 +48,7 @@ static bool open_locals(struct weir__asker *asker)
                         weir__error(app, "\"%s\": %s", def->type.name, why);
                         return false;
                 }
-                asker->loop.local[asker->n_locals] = value;
+                asker->loop.local[asker->n_locals + 1] = value;
         }
         return true;
 }
@@ -95,7 +95,7 @@ void weir__ask_free(struct weir__asker *asker)
                 const struct weir__local_def *def = &asker->loop.app->locals[asker->n_locals];
 
                 if (def->type.close)
-                        def->type.close(asker->loop.local[asker->n_locals], def->arg);
+                        def->type.close(asker->loop.local[asker->n_locals + 1], def->arg);
         }
         weir__loop_finish(&asker->loop);
         free(asker);
@@ -183,7 +183,8 @@ static void add_field(struct weir__cell *cell, struct weir_str line)
         else
                 cell->header[cell->n_headers++] = (struct weir__header){
                         line.ptr, value, (uint32_t)((colon ? colon : end) - line.ptr),
-                        (uint32_t)(end - value) };
+                        (uint32_t)(end - value)
+                };
 }
 
 static bool has_field(const struct weir__cell *cell, const char *name)
@@ -249,6 +250,7 @@ static struct weir_reply *take_reply(struct weir__cell *cell)
         struct weir__pool *pool = &cell->loop->pool;
         struct weir__buf head = { 0 }, body = { 0 };
         struct weir_reply *reply = NULL;
+        uint64_t length = weir__body_length(&cell->answer.body);
         bool broken = false;
 
         if (weir__wire_fields(cell, &head) &&
@@ -256,6 +258,7 @@ static struct weir_reply *take_reply(struct weir__cell *cell)
                 reply = make_reply(cell->ctx.status, (struct weir_str){ head.ptr, head.len },
                                    (struct weir_str){ body.ptr, body.len });
         if (reply) {
+                reply->length = length;
                 reply->closes = cell->answer.close;
                 reply->broken = broken;
         }

@@ -7,7 +7,6 @@
  */
 #include "bytes.h"
 
-
 #define T WEIR__TCHAR
 #define V WEIR__VISIBLE
 #define F WEIR__VALUE

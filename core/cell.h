@@ -44,7 +44,7 @@ struct weir__loop {
         bool                     draining;    /* answers say close                */
         struct weir__cell       *free_cells;
         struct weir__pool        pool;
-        void                    *local[WEIR__MAX_LOCALS];
+        void                    *local[WEIR__MAX_LOCALS + 1]; /* from 1 */
         char                     last_host[WEIR__HOST_MAX]; /* the last Host that was good... */
         size_t                   last_host_len; /* ...how long it is                          */
         bool                     last_is_lower; /* ...whether it has no upper case            */
@@ -154,6 +154,7 @@ struct weir__cell {
         uint16_t n_headers;
         bool too_many_headers, inexact;  /* what the transport noticed: guard.c     */
         bool chunked, has_length, expects_continue;
+        uint16_t transport_status;       /* what the transport answered itself      */
         bool linger;                     /* close this connection slowly            */
         bool cut;                        /* answered by hand: mhd.c                 */
         char hidden;                     /* the first byte of the query: mhd.c      */

@@ -152,6 +152,19 @@ void weir__exchange_end(struct weir__cell *cell)
         verdict(cell);
 }
 
+/* For a request that never had its verdict. */
+static void late_verdict(struct weir__cell *cell, enum weir__end end)
+{
+        struct weir_ctx *ctx = &cell->ctx;
+
+        weir_status(ctx, end == WEIR__REFUSED ? cell->transport_status
+                         : end == WEIR__GONE  ? 499
+                                              : 503);
+        if (end != WEIR__REFUSED)
+                ctx->outcome = end == WEIR__GONE ? WEIR_ABORT : WEIR_SHUTDOWN;
+        verdict(cell);
+}
+
 void weir__exchange_done(struct weir__cell *cell, uint64_t bytes, enum weir__end end)
 {
         struct weir_ctx *ctx = &cell->ctx;
@@ -160,13 +173,10 @@ void weir__exchange_done(struct weir__cell *cell, uint64_t bytes, enum weir__end
         if (end == WEIR__GONE)
                 WEIR__COUNT(loop, aborted);
         if (cell->plan) {
-                if (!(ctx->flags & WEIR__UNWOUND)) {
-                        weir_status(ctx, end == WEIR__GONE ? 499 : 503);
+                if (!(ctx->flags & WEIR__UNWOUND))
+                        late_verdict(cell, end);
+                else if (end == WEIR__GONE || end == WEIR__STOPPED)
                         ctx->outcome = end == WEIR__GONE ? WEIR_ABORT : WEIR_SHUTDOWN;
-                        verdict(cell);
-                } else if (end != WEIR__SENT) {
-                        ctx->outcome = end == WEIR__GONE ? WEIR_ABORT : WEIR_SHUTDOWN;
-                }
                 ctx->bytes = bytes;
                 weir__chain_done(cell);
                 weir__log_request(cell);

@@ -30,6 +30,7 @@ void            weir__exchange_end(struct weir__cell *cell);
 enum weir__end {
         WEIR__SENT,    /* the whole answer went out   */
         WEIR__GONE,    /* the client left before      */
+        WEIR__REFUSED, /* the transport answered: cell->transport_status */
         WEIR__STOPPED, /* the server stopped before   */
 };
 void weir__exchange_done(struct weir__cell *cell, uint64_t bytes, enum weir__end end);

@@ -211,8 +211,8 @@ static uint32_t open_locals(struct weir__worker *worker)
                 const struct weir__local_def *def = &app->locals[n];
                 const char *why = "open() returned NULL";
 
-                worker->loop.local[n] = def->type.open(def->arg, &why);
-                if (!worker->loop.local[n]) {
+                worker->loop.local[n + 1] = def->type.open(def->arg, &why);
+                if (!worker->loop.local[n + 1]) {
                         worker->why = why;
                         weir__error(app, "\"%s\" of loop %u: %s", def->type.name,
                                     worker->loop.number, why);
@@ -228,7 +228,7 @@ static void close_locals(struct weir__worker *worker, uint32_t n)
                 const struct weir__local_def *def = &worker->loop.app->locals[n];
 
                 if (def->type.close)
-                        def->type.close(worker->loop.local[n], def->arg);
+                        def->type.close(worker->loop.local[n + 1], def->arg);
         }
 }
 

@@ -186,6 +186,20 @@ static enum MHD_Result on_request(void *self, struct MHD_Connection *connection,
         return weir__mhd_send(mhd, cell->conn, cell) ? MHD_YES : MHD_NO;
 }
 
+/* MHD tells an answer of its own by the code for errors; a client that leaves has another. */
+static enum weir__end end_of(const struct weir__mhd *mhd, const struct weir__cell *cell,
+                             enum MHD_RequestTerminationCode code)
+{
+        if (code == MHD_REQUEST_TERMINATED_COMPLETED_OK || cell->cut)
+                return WEIR__SENT;
+        if (code == MHD_REQUEST_TERMINATED_DAEMON_SHUTDOWN)
+                return WEIR__STOPPED;
+        if (code == MHD_REQUEST_TERMINATED_WITH_ERROR && mhd->answered &&
+            !(cell->ctx.flags & WEIR__UNWOUND))
+                return WEIR__REFUSED;
+        return WEIR__GONE;
+}
+
 static void on_completed(void *self, struct MHD_Connection *connection, void **request,
                          enum MHD_RequestTerminationCode code)
 {
@@ -199,9 +213,8 @@ static void on_completed(void *self, struct MHD_Connection *connection, void **r
         if (!cell)
                 return;
         conn = cell->conn;
-        end = code == MHD_REQUEST_TERMINATED_COMPLETED_OK || cell->cut ? WEIR__SENT
-              : code == MHD_REQUEST_TERMINATED_DAEMON_SHUTDOWN         ? WEIR__STOPPED
-                                                                       : WEIR__GONE;
+        cell->transport_status = mhd->answered;
+        end = end_of(mhd, cell, code);
         if (cell->linger && end == WEIR__SENT)
                 weir__linger_add(mhd, conn->fd);
         weir__timer_cancel(&mhd->short_timers, &conn->swallow);
@@ -310,9 +323,10 @@ static void on_log(void *self, const char *format, va_list args)
                 return;
         status = va_arg(args, unsigned);
         WEIR__COUNT(mhd->loop, transport_answers);
-        if (status >= 100 && status < 600)
-                weir__count_by(&mhd->loop->counters, WEIR__STAT(transport_status) + status / 100,
-                               1);
+        if (status < 200 || status > 599)
+                return;
+        mhd->answered = (uint16_t)status;
+        weir__count_by(&mhd->loop->counters, WEIR__STAT(transport_status) + status / 100, 1);
 }
 
 /* ---- The daemon. ---- */

@@ -49,6 +49,7 @@ struct weir__mhd {
         struct weir__conn    *conns;
         unsigned              n_conns;
         unsigned              callbacks;  /* in this turn */
+        uint16_t              answered;   /* what MHD last answered itself; 0: nothing yet */
         struct weir_str       last_path;  /* of the last target, for keep_raw() only */
         int                   epoll_fd;
         bool                  exact;      /* heads lie in memory as they were sent: 0.9.75 */

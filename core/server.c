@@ -286,13 +286,15 @@ static bool start_door(struct weir__server *server)
         return weir__thread_create(&server->thread, run_door, server) == 0;
 }
 
-/* Tells where it listens; the default address is not in the app's list. */
+/* Tells where it listens, and which port the kernel chose. */
 static void announce(const struct weir__app *app)
 {
         if (!app->listens)
                 weir_log(&app->root, WEIR_LOG_INFO, "listening on " DEFAULT_ADDRESS);
         for (const struct weir__listen *listen = app->listens; listen; listen = listen->next) {
-                if (listen->port)
+                size_t len = strlen(listen->address);
+
+                if (listen->port && !strcmp(listen->address + len - 2, ":0"))
                         weir_log(&app->root, WEIR_LOG_INFO, "listening on %s, port %u",
                                  listen->address, listen->port);
                 else

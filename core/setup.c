@@ -191,8 +191,8 @@ struct weir_local weir_local(struct weir *scope, const struct weir_local_type *t
                             "has at most %d",
                             type->name, WEIR__MAX_LOCALS);
         else {
-                scope->app->locals[scope->app->n_locals] = (struct weir__local_def){ *type, arg };
-                return (struct weir_local){ (uint8_t)scope->app->n_locals++ };
+                scope->app->locals[scope->app->n_locals++] = (struct weir__local_def){ *type, arg };
+                return (struct weir_local){ (uint8_t)scope->app->n_locals };
         }
         return (struct weir_local){ 0 };
 }

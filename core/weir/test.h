@@ -15,6 +15,7 @@ struct weir_reply {
         struct weir_str head;    /* the header fields, "Name: value\r\n" each         */
         bool            closes;  /* would the connection be closed behind it          */
         bool            broken;  /* a stream broke off: body is what came before      */
+        uint64_t        length;  /* of the body, for HEAD too; WEIR_UNKNOWN_LENGTH    */
         uint64_t        took_ns; /* by the clock                                      */
         uint64_t        reserved[4];
 };
@@ -29,7 +30,8 @@ struct weir_reply {
  * Lines may end in \n or \r\n. "HTTP/1.1" is added when the line has no version, then a Host
  * ("test") and a Content-Length when there is none; the body of a chunked request is given without
  * chunk sizes. The app is compiled at the first ask; a setup error is answered 500 with the
- * sentence as body. Time stands still (weir_tick). One thread at a time per app.
+ * sentence as body. Time stands still (weir_tick). One thread at a time per app; a
+ * handler may ask its own app.
  */
 WEIR_API struct weir_reply *weir_ask(struct weir *app, const char *request) WEIR_MUST_USE;
 
