@@ -51,7 +51,7 @@ static size_t dump_jansson(struct weir__json_home *home)
 
 static size_t dump(struct weir__json_home *home)
 {
-        struct weir_json_writer w = { 0 };
+        struct weir_json_writer w;
 
         weir__json_writer_init(&w, home);
         weir_json_value(&w, books);
@@ -60,7 +60,7 @@ static size_t dump(struct weir__json_home *home)
 
 static size_t write_books(struct weir__json_home *home)
 {
-        struct weir_json_writer w = { 0 };
+        struct weir_json_writer w;
 
         weir__json_writer_init(&w, home);
         weir_json_array(&w);

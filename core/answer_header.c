@@ -57,15 +57,16 @@ static bool refuse(struct weir_ctx *ctx)
         return false;
 }
 
-static bool is_allowed(const char *name, struct weir_str value)
+/* The length of `name` when the field may be set, else 0. */
+static size_t allowed_name(const char *name, struct weir_str value)
 {
-        if (!name || !*name || !value.ptr || is_reserved(name) || !is_value(value))
-                return false;
-        for (const char *c = name; *c; c++) {
-                if (!is_token_byte((unsigned char)*c))
-                        return false;
-        }
-        return true;
+        size_t len = 0;
+
+        if (!name || !value.ptr || is_reserved(name) || !is_value(value))
+                return 0;
+        while (name[len] && is_token_byte((unsigned char)name[len]))
+                len++;
+        return name[len] ? 0 : len;
 }
 
 static bool is_named(const struct weir__field *field, const char *name, size_t len)
@@ -88,11 +89,10 @@ void weir_remove_header(struct weir_ctx *ctx, const char *name)
         answer->n_fields = kept;
 }
 
-static bool append(struct weir_ctx *ctx, const char *name, struct weir_str value)
+static bool append(struct weir_ctx *ctx, struct weir_str name, struct weir_str value)
 {
         struct weir__answer *answer = &weir__cell_of(ctx)->answer;
-        size_t name_len = strlen(name);
-        size_t len = name_len + 2 + value.len + 2;
+        size_t len = name.len + 2 + value.len + 2;
         char *line = ctx->brk;
 
         if (len > (size_t)(ctx->end - ctx->brk) || answer->n_fields == WEIR__MAX_FIELDS) {
@@ -100,15 +100,15 @@ static bool append(struct weir_ctx *ctx, const char *name, struct weir_str value
                 return false;
         }
         ctx->brk += len;
-        memcpy(line, name, name_len);
-        memcpy(line + name_len, ": ", 2);
+        memcpy(line, name.ptr, name.len);
+        memcpy(line + name.len, ": ", 2);
         if (value.len)
-                memcpy(line + name_len + 2, value.ptr, value.len);
+                memcpy(line + name.len + 2, value.ptr, value.len);
         memcpy(line + len - 2, "\r\n", 2);
-        if (is_content_type(name, name_len))
-                answer->type = (struct weir_str){ line + name_len + 2, value.len };
+        if (is_content_type(name.ptr, name.len))
+                answer->type = (struct weir_str){ line + name.len + 2, value.len };
         else
-                answer->field[answer->n_fields++] = (struct weir__field){ line, (uint32_t)name_len,
+                answer->field[answer->n_fields++] = (struct weir__field){ line, (uint32_t)name.len,
                                                                           (uint32_t)len };
         return true;
 }
@@ -129,20 +129,22 @@ static struct weir_str trimmed(const char *text)
 bool weir_set_header(struct weir_ctx *ctx, const char *name, const char *value)
 {
         struct weir_str text = trimmed(value);
+        size_t len = allowed_name(name, text);
 
-        if (!is_allowed(name, text))
+        if (!len)
                 return refuse(ctx);
         weir_remove_header(ctx, name);
-        return append(ctx, name, text);
+        return append(ctx, (struct weir_str){ name, len }, text);
 }
 
 bool weir_add_header(struct weir_ctx *ctx, const char *name, const char *value)
 {
         struct weir_str text = trimmed(value);
+        size_t len = allowed_name(name, text);
 
-        if (!is_allowed(name, text))
+        if (!len)
                 return refuse(ctx);
-        return append(ctx, name, text);
+        return append(ctx, (struct weir_str){ name, len }, text);
 }
 
 bool weir_set_default_header(struct weir_ctx *ctx, const char *name, const char *value)
@@ -196,5 +198,5 @@ bool weir_set_cookie(struct weir_ctx *ctx, const struct weir_cookie *cookie)
         if (len < 0)
                 return refuse(ctx);
         ctx->brk += len;
-        return append(ctx, "Set-Cookie", (struct weir_str){ text, (size_t)len });
+        return append(ctx, WEIR_STR("Set-Cookie"), (struct weir_str){ text, (size_t)len });
 }

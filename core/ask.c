@@ -230,10 +230,11 @@ static bool pull_all(struct weir__cell *cell, struct weir__buf *out, bool *broke
 static struct weir_reply *make_reply(int status, struct weir_str head, struct weir_str body)
 {
         struct weir_reply *reply = calloc(1, sizeof(*reply) + head.len + body.len + 2);
-        char *text = (char *)(reply + 1);
+        char *text;
 
         if (!reply)
                 return NULL;
+        text = (char *)(reply + 1);
         reply->status = status;
         if (head.len)
                 memcpy(text, head.ptr, head.len);

@@ -270,9 +270,9 @@ static bool host(struct weir__cell *cell)
 {
         struct weir__loop *loop = cell->loop;
         struct weir_str text = cell->host_header;
+        struct weir_str last = { loop->last_host, loop->last_host_len };
 
-        if ((text.len != loop->last_host_len || memcmp(text.ptr, loop->last_host, text.len)) &&
-            !learn_host(loop, text))
+        if (!weir_str_eq(text, last) && !learn_host(loop, text))
                 return false;
         if (!loop->last_is_lower) {
                 for (size_t i = 0; i < loop->last_name_len; i++)

@@ -364,7 +364,7 @@ enum weir_flow weir_json_bind(struct weir_ctx *ctx, const struct weir_json_field
         store->document = weir_json_body(ctx);
         if (!store->document)
                 return WEIR_DONE;
-        weir__json_faults_init(&bind.faults, ctx, store->pool);
+        weir__json_faults_init(&bind.faults, store->pool);
         bind.mistake = mistake_in(&root);
         if (!bind.mistake)
                 take_object(&bind, &(struct spot){ &root, store->document, out, &nowhere });

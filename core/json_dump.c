@@ -135,9 +135,10 @@ char *weir__json_dump(struct weir_json_writer *w, char *at, const json_t *value)
 enum weir_flow weir_json(struct weir_ctx *ctx, int status, const json_t *body)
 {
         struct weir__json_home home = { .pool = weir__ctx_pool(ctx) };
-        struct weir_json_writer w = { .ctx = ctx };
+        struct weir_json_writer w;
 
         weir__json_writer_init(&w, &home);
+        w.ctx = ctx;
         weir_json_value(&w, body);
         if (weir__json_writer_finish(&w))
                 return weir__answer_buf(ctx, status, "application/json", &home.buf);

@@ -12,11 +12,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-void weir__json_faults_init(struct weir__json_faults *faults, struct weir_ctx *ctx,
-                            struct weir__pool *pool)
+void weir__json_faults_init(struct weir__json_faults *faults, struct weir__pool *pool)
 {
-        *faults = (struct weir__json_faults){ .w = { .ctx = ctx },
-                                              .text = { .pool = pool },
+        *faults = (struct weir__json_faults){ .text = { .pool = pool },
                                               .pointer = { .pool = pool } };
 }
 

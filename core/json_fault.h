@@ -14,7 +14,7 @@ struct weir__json_place {
         size_t                         index; /* of an element                 */
 };
 
-/* All zero but ctx and the pools of both buffers: no fault. */
+/* All zero but the pools of both buffers: no fault. */
 struct weir__json_faults {
         struct weir_json_writer w;
         struct weir__json_home  text;
@@ -22,8 +22,7 @@ struct weir__json_faults {
         unsigned                n;
 };
 
-void weir__json_faults_init(struct weir__json_faults *faults, struct weir_ctx *ctx,
-                            struct weir__pool *pool);
+void weir__json_faults_init(struct weir__json_faults *faults, struct weir__pool *pool);
 
 /* Adds one: where, and what the value must be. */
 void weir__json_fault(struct weir__json_faults *faults, const struct weir__json_place *place,

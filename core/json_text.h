@@ -38,7 +38,7 @@ struct weir__json_home {
         struct weir__buf   buf;
 };
 
-/* A writer without a request, which logs nothing and answers nothing. */
+/* A writer into home->buf. It logs nothing and answers nothing until the caller sets w->ctx. */
 void weir__json_writer_init(struct weir_json_writer *w, struct weir__json_home *home);
 
 /* Ends the text: it is home->buf, or false. */

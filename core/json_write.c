@@ -48,9 +48,9 @@ enum weir_flow weir__json_answer_fault(struct weir_json_writer *w)
 
 void weir__json_writer_init(struct weir_json_writer *w, struct weir__json_home *home)
 {
-        w->home = home;
-        w->now = WEIR__JSON_VALUE;
-        w->then = WEIR__JSON_DONE;
+        *w = (struct weir_json_writer){ .home = home,
+                                        .now = WEIR__JSON_VALUE,
+                                        .then = WEIR__JSON_DONE };
         weir__json_grow(w, NULL, WEIR__JSON_ROOM);
 }
 
@@ -72,6 +72,7 @@ struct weir_json_writer weir_json_begin(struct weir_ctx *ctx)
         *home = (struct weir__json_home){ .pool = weir__ctx_pool(ctx) };
         if (weir_defer(ctx, release, home))
                 weir__json_writer_init(&w, home);
+        w.ctx = ctx;
         return w;
 }
 

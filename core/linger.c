@@ -92,6 +92,8 @@ void weir__linger_turn(struct weir__mhd *mhd, uint64_t now_ns)
 
 void weir__linger_finish(struct weir__mhd *mhd)
 {
-        while (mhd->lingers)
-                end(mhd, mhd->lingers);
+        for (struct weir__linger *linger = mhd->lingers, *next; linger; linger = next) {
+                next = linger->next;
+                end(mhd, linger);
+        }
 }

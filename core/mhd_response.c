@@ -446,8 +446,11 @@ void weir__responses_finish(struct weir__mhd *mhd)
 {
         struct weir__responses *all = &mhd->responses;
 
-        while (all->slots && all->oldest)
-                free_slot(all, all->oldest);
+        for (struct weir__slot *slot = all->oldest, *newer; slot; slot = newer) {
+                newer = slot->newer;
+                MHD_destroy_response(slot->response);
+                free(slot);
+        }
         free(all->slots);
         for (uint32_t i = 0; all->fixed && i < all->n_fixed; i++) {
                 if (all->fixed[i].response)

@@ -113,9 +113,13 @@ struct weir_str weir_cookie(const struct weir_ctx *ctx, const char *name)
 bool weir_is_type(const struct weir_ctx *ctx, const char *type)
 {
         struct weir_str is = weir__cell_of(ctx)->content_type;
-        const char *semicolon = is.ptr ? memchr(is.ptr, ';', is.len) : NULL;
-        size_t len = semicolon ? (size_t)(semicolon - is.ptr) : is.len;
+        const char *semicolon;
+        size_t len;
 
+        if (!is.ptr)
+                return false;
+        semicolon = memchr(is.ptr, ';', is.len);
+        len = semicolon ? (size_t)(semicolon - is.ptr) : is.len;
         while (len && (is.ptr[len - 1] == ' ' || is.ptr[len - 1] == '\t'))
                 len--;
         if (!len || len != strlen(type))

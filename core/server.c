@@ -45,15 +45,20 @@ struct weir__server {
 static unsigned quota_cpus(unsigned most)
 {
         FILE *file = fopen("/sys/fs/cgroup/cpu.max", "re");
-        unsigned long quota, period;
-        unsigned cpus = most;
+        unsigned long quota = 0, period = 0, cpus;
+        char line[64], *end;
 
         if (!file)
                 return most;
-        if (fscanf(file, "%lu %lu", &quota, &period) == 2 && period)
-                cpus = (unsigned)((quota + period - 1) / period);
+        if (fgets(line, sizeof(line), file)) { /* "max 100000" or "50000 100000" */
+                quota = strtoul(line, &end, 10);
+                period = strtoul(end, NULL, 10);
+        }
         fclose(file);
-        return cpus && cpus < most ? cpus : most;
+        if (!quota || !period)
+                return most;
+        cpus = (quota + period - 1) / period;
+        return cpus < most ? (unsigned)cpus : most;
 }
 
 static unsigned default_loops(void)

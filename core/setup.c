@@ -61,17 +61,20 @@ const char *weir__method_token(const struct weir__app *app, int method)
 
 int weir_method(struct weir *scope, const char *name)
 {
-        size_t len = name ? strlen(name) : 0;
+        size_t len;
         int number;
 
         if (!weir__is_open(scope, "weir_method()"))
                 return WEIR_UNKNOWN_METHOD;
+        if (!name)
+                name = "";
+        len = strlen(name);
         if (len > 32 || !weir__is_token(name, len) || !strcmp(name, "CONNECT") ||
             !strcmp(name, "TRACE")) {
                 weir__error(scope->app,
                             "weir_method(): \"%s\" is not a token of at most 32 bytes "
                             "other than CONNECT and TRACE",
-                            name ? name : "");
+                            name);
                 return WEIR_UNKNOWN_METHOD;
         }
         number = weir__method_number(scope->app, (struct weir_str){ name, len });

@@ -105,7 +105,7 @@ static void compare(json_t *document)
         static struct weir__pool pool = { .max_kept = 1 << 20 };
         const size_t flags = JSON_COMPACT | JSON_ENCODE_ANY;
         struct weir__json_home home = { .pool = &pool };
-        struct weir_json_writer w = { 0 };
+        struct weir_json_writer w;
         size_t len = json_dumpb(document, NULL, 0, flags);
         char *wanted = malloc(len + 1);
 

@@ -12,7 +12,7 @@ static struct weir__json_home home = { .pool = &pool };
 /* Ours, in home.buf until the next call; false when it was refused. */
 static bool dump(const json_t *document)
 {
-        struct weir_json_writer w = { 0 };
+        struct weir_json_writer w;
 
         weir__buf_release(&pool, &home.buf);
         weir__json_writer_init(&w, &home);

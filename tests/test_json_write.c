@@ -11,8 +11,9 @@ static struct weir__json_home home = { .pool = &pool };
 
 static struct weir_json_writer start(void)
 {
-        struct weir_json_writer w = { 0 };
+        struct weir_json_writer w;
 
+        memset(&w, 0xff, sizeof(w));
         weir__buf_release(&pool, &home.buf);
         weir__json_writer_init(&w, &home);
         return w;
