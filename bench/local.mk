@@ -22,7 +22,7 @@ bench_serve_raw_mhd_LDADD = $(MHD_LIBS)
 bench_serve_ulfius_LDADD = -lulfius $(JANSSON_LIBS) $(MHD_LIBS)
 
 EXTRA_PROGRAMS += $(benches) bench/serve_ulfius
-EXTRA_DIST     += bench/run
+EXTRA_DIST     += bench/chain bench/http bench/idle bench/kit bench/run bench/serve_nginx
 
 # After "all", which a second make would build at the same time. Ulfius is there where benchmarks run (./dev bench
 # installs it), and not needed to build the rest.
