@@ -62,7 +62,7 @@ static size_t allowed_name(const char *name, struct weir_str value)
 {
         size_t len = 0;
 
-        if (!name || !value.ptr || is_reserved(name) || !is_value(value))
+        if (!value.ptr || is_reserved(name) || !is_value(value))
                 return 0;
         while (name[len] && is_token_byte((unsigned char)name[len]))
                 len++;
@@ -129,7 +129,7 @@ static struct weir_str trimmed(const char *text)
 bool weir_set_header(struct weir_ctx *ctx, const char *name, const char *value)
 {
         struct weir_str text = trimmed(value);
-        size_t len = allowed_name(name, text);
+        size_t len = name ? allowed_name(name, text) : 0;
 
         if (!len)
                 return refuse(ctx);
@@ -140,7 +140,7 @@ bool weir_set_header(struct weir_ctx *ctx, const char *name, const char *value)
 bool weir_add_header(struct weir_ctx *ctx, const char *name, const char *value)
 {
         struct weir_str text = trimmed(value);
-        size_t len = allowed_name(name, text);
+        size_t len = name ? allowed_name(name, text) : 0;
 
         if (!len)
                 return refuse(ctx);

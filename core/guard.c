@@ -329,7 +329,8 @@ enum weir_guard weir__guard_head(struct weir__cell *cell, struct weir_str versio
                 reason = WEIR_GUARD_TARGET;
         if (!reason && cell->host_header.ptr && !host(cell))
                 reason = WEIR_GUARD_HOST;
-        *not_implemented = guard.not_implemented;
+        *not_implemented = guard.not_implemented && (reason == WEIR_GUARD_METHOD ||
+                                                     reason == WEIR_GUARD_TRANSFER_ENCODING);
         return reason;
 }
 

@@ -114,6 +114,7 @@ static void walk_fields(struct weir__mhd *mhd, struct MHD_Connection *connection
         size = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE)
                        ->header_size;
         cell->inexact |= method + size != walk.expected + 2 ||
+                         method + cell->ctx.method_name.len + 1 != cell->ctx.target.ptr ||
                          cell->ctx.target.ptr + cell->ctx.target.len + 1 != version;
 }
 

@@ -20,7 +20,14 @@ unit_sources = \
   tests/test_setup.c \
   tests/test_version.c
 
-# ---- Sockets: one Criterion program, tests/http, made of all tests/http_*.c. None yet. ----
+# ---- Sockets: one Criterion program, tests/http, made of all tests/http_*.c. ----
+
+http_sources = \
+  tests/http.h \
+  tests/http_attacks.h \
+  tests/http_guard.c \
+  tests/kit.h \
+  tests/net.h
 
 # ---- Races: plain programs with their own main (Criterion does not start under ThreadSanitizer). ----
 
@@ -49,9 +56,12 @@ scripts = \
 # ---- What is built from these lists. The longest come first, for make -j. ----
 
 if UNIT
-check_PROGRAMS += tests/unit
-TESTS += tests/unit
+check_PROGRAMS += tests/http tests/unit
+TESTS += tests/http tests/unit
 endif
+tests_http_SOURCES = $(http_sources)
+tests_http_CFLAGS = $(AM_CFLAGS) -Wno-write-strings $(CRITERION_CFLAGS)
+tests_http_LDADD = libweircore.la $(CRITERION_LIBS)
 tests_unit_SOURCES = $(unit_sources)
 tests_unit_CFLAGS = $(AM_CFLAGS) -Wno-write-strings $(CRITERION_CFLAGS)
 tests_unit_LDADD = libweircore.la $(CRITERION_LIBS) -lm

@@ -76,8 +76,8 @@ static void one_visit(struct client *client)
 {
         static const char *const requests[] = {
                 "GET /echo/a HTTP/1.1\r\nHost: a\r\n\r\n",
-                "GET /echo/%41b?x=1 HTTP/1.1\r\nHost: a\r\n\r\n"
-                "GET /echo/b HTTP/1.1\r\nHost: b\r\n\r\n",
+                ("GET /echo/%41b?x=1 HTTP/1.1\r\nHost: a\r\n\r\n"
+                 "GET /echo/b HTTP/1.1\r\nHost: b\r\n\r\n"),
                 "POST /echo/c HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello",
                 "POST /echo/c HTTP/1.1\r\nHost: a\r\nContent-Length: 500\r\n\r\nhello",
                 "POST /small HTTP/1.1\r\nHost: a\r\nContent-Length: 50\r\n\r\nhello",

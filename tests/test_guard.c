@@ -143,6 +143,12 @@ Test(guard, the_only_transfer_coding_is_chunked_and_it_stands_alone)
                 WEIR_GUARD_TRANSFER_ENCODING);
 }
 
+Test(guard, an_unknown_coding_beside_another_fault_is_that_fault)
+{
+        refused("POST /\nHost: a\nHost: a\nTransfer-Encoding: gzip\n\nabc", 400, WEIR_GUARD_HOST);
+        refused("POST /\nX: \x01\nTransfer-Encoding: gzip\n\nabc", 400, WEIR_GUARD_HEADER_VALUE);
+}
+
 Test(guard, a_target_is_visible_ascii_of_a_known_form)
 {
         passes("GET /?a=b");
