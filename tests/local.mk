@@ -5,6 +5,7 @@
 unit_sources = \
   tests/kit.h \
   tests/net.h \
+  tests/test_abi.c \
   tests/test_answer.c \
   tests/test_chain.c \
   tests/test_cookie.c \
@@ -26,6 +27,7 @@ http_sources = \
   tests/http.h \
   tests/http_attacks.h \
   tests/http_guard.c \
+  tests/http_malformed.c \
   tests/kit.h \
   tests/net.h
 
@@ -39,6 +41,7 @@ races = \
 fuzzers = \
   tests/fuzz_cookie \
   tests/fuzz_form \
+  tests/fuzz_guard \
   tests/fuzz_json_bind \
   tests/fuzz_json_dump \
   tests/fuzz_query
