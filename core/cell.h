@@ -157,6 +157,7 @@ struct weir__cell {
         uint16_t transport_status;       /* what the transport answered itself      */
         bool linger;                     /* close this connection slowly            */
         bool cut;                        /* answered by hand: mhd.c                 */
+        bool has_query;                  /* its first byte is hidden: mhd.c         */
         char hidden;                     /* the first byte of the query: mhd.c      */
 
         struct weir__buf path_shadow;    /* empty in a fresh cell, as those below   */

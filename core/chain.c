@@ -42,14 +42,11 @@ bool weir__chain_run(struct weir__cell *cell, unsigned upto)
         return false;
 }
 
-/* Calls those hooks of a list whose links were passed. */
 static void call_hooks(struct weir_ctx *ctx, const struct weir__hook *hook)
 {
         uint16_t cursor = ctx->at;
 
         for (; hook->fn; hook++) {
-                if (hook->link >= cursor)
-                        continue;
                 ctx->at = hook->link;
                 hook->fn(ctx, hook->self);
         }
@@ -65,7 +62,7 @@ void weir__chain_unwind(struct weir__cell *cell)
         ctx->flags |= WEIR__UNWOUND;
         if (ctx->flags & WEIR__OVERFLOW)
                 weir__answer_oom(ctx);
-        call_hooks(ctx, cell->plan->on_response);
+        call_hooks(ctx, cell->plan->on_response + ctx->links[ctx->at].response);
         weir__answer_settle(cell);
         class = ctx->status == 499 ? 0 : ctx->status / 100;
         weir__count_by(&cell->loop->counters, WEIR__STAT(status) + class, 1);
@@ -73,5 +70,7 @@ void weir__chain_unwind(struct weir__cell *cell)
 
 void weir__chain_done(struct weir__cell *cell)
 {
-        call_hooks(&cell->ctx, cell->plan->on_done);
+        struct weir_ctx *ctx = &cell->ctx;
+
+        call_hooks(ctx, cell->plan->on_done + ctx->links[ctx->at].done);
 }

@@ -96,21 +96,22 @@ static void add_link(struct weir__plan *plan, const struct weir__link *link)
                 plan->n_at_headers = plan->n_links;
 }
 
-/* Room for `n` links and their hooks, in one block that links starts. */
+/* Room for `n` links, the one behind them, and their hooks, in one block that links starts. */
 static bool plan_init(struct weir__plan *plan, size_t n)
 {
+        size_t links = (n + 1) * sizeof(struct weir__link);
         size_t hooks = (n + 1) * sizeof(struct weir__hook);
-        char *block = calloc(1, n * sizeof(struct weir__link) + 2 * hooks);
+        char *block = calloc(1, links + 2 * hooks);
 
         if (!block)
                 return false;
         plan->links = (struct weir__link *)(void *)block;
-        plan->on_response = (struct weir__hook *)(void *)(block + n * sizeof(struct weir__link));
+        plan->on_response = (struct weir__hook *)(void *)(block + links);
         plan->on_done = plan->on_response + n + 1;
         return true;
 }
 
-/* When all links are there: the lists of their hooks. */
+/* When all links are there: the lists of their hooks, and where each link finds those before it. */
 static void list_hooks(struct weir__plan *plan)
 {
         struct weir__hook *response = plan->on_response, *done = plan->on_done;
@@ -122,6 +123,8 @@ static void list_hooks(struct weir__plan *plan)
                         *response++ = (struct weir__hook){ link->on_response, link->self, i };
                 if (link->on_done)
                         *done++ = (struct weir__hook){ link->on_done, link->self, i };
+                plan->links[i].response = (uint16_t)(response - plan->on_response);
+                plan->links[i].done = (uint16_t)(done - plan->on_done);
         }
 }
 
@@ -134,9 +137,15 @@ static bool make_plan(struct weir__plan *plan, const struct hop *hops, size_t n,
         for (size_t i = 0; i < n; i++) {
                 const struct weir_middleware *mw = hops[i].use->mw;
 
-                add_link(plan, &(struct weir__link){ mw->on_request ? mw->on_request : pass,
-                                                     hops[i].use->self, mw->on_response,
-                                                     mw->on_done, mw, mw->at, mw->phase });
+                add_link(plan, &(struct weir__link){
+                                       .on_request = mw->on_request ? mw->on_request : pass,
+                                       .self = hops[i].use->self,
+                                       .on_response = mw->on_response,
+                                       .on_done = mw->on_done,
+                                       .mw = mw,
+                                       .at = mw->at,
+                                       .phase = mw->phase,
+                               });
         }
         if (last)
                 add_link(plan, last);

@@ -290,7 +290,10 @@ static enum weir_guard request_line(struct weir__cell *cell, struct guard *guard
         struct weir_ctx *ctx = &cell->ctx;
 
         cell->version = version_of(version);
-        ctx->method = (uint8_t)weir__method_number(cell->loop->app, ctx->method_name);
+        if (ctx->method_name.len == 3 && !memcmp(ctx->method_name.ptr, "GET", 3))
+                ctx->method = WEIR_GET;
+        else
+                ctx->method = (uint8_t)weir__method_number(cell->loop->app, ctx->method_name);
         if (ctx->method == WEIR_UNKNOWN_METHOD &&
             !weir__is_token(ctx->method_name.ptr, ctx->method_name.len))
                 return WEIR_GUARD_METHOD;
@@ -329,8 +332,8 @@ enum weir_guard weir__guard_head(struct weir__cell *cell, struct weir_str versio
                 reason = WEIR_GUARD_TARGET;
         if (!reason && cell->host_header.ptr && !host(cell))
                 reason = WEIR_GUARD_HOST;
-        *not_implemented = guard.not_implemented && (reason == WEIR_GUARD_METHOD ||
-                                                     reason == WEIR_GUARD_TRANSFER_ENCODING);
+        *not_implemented = guard.not_implemented &&
+                           (reason == WEIR_GUARD_METHOD || reason == WEIR_GUARD_TRANSFER_ENCODING);
         return reason;
 }
 

@@ -45,6 +45,7 @@ static void *on_target(void *self, const char *uri, struct MHD_Connection *conne
         struct weir__conn *conn = conn_of(connection);
         struct weir__cell *cell = conn ? weir__cell_get(mhd->loop) : NULL;
         struct weir_ctx *ctx;
+        char *mark;
 
         mhd->callbacks++;
         if (!cell) {
@@ -57,11 +58,12 @@ static void *on_target(void *self, const char *uri, struct MHD_Connection *conne
         ctx->started_ns = weir__now(&mhd->loop->clock);
         ctx->peer = (struct weir_str){ conn->peer, conn->peer_len };
         ctx->client = (struct weir_str){ conn->peer + conn->client_at, conn->client_len };
-        weir__cell_target(cell, (struct weir_str){ uri, strlen(uri) });
-        mhd->last_path = ctx->path;
-        if (ctx->query.len) {
-                cell->hidden = ctx->query.ptr[0];
-                *(char *)(uintptr_t)ctx->query.ptr = '\0';
+        mark = (char *)(uintptr_t)strchrnul(uri, '?');
+        ctx->path = mhd->last_path = (struct weir_str){ uri, (size_t)(mark - uri) };
+        if (*mark) {
+                cell->has_query = true;
+                cell->hidden = mark[1];
+                mark[1] = '\0';
         }
         return cell;
 }
@@ -123,10 +125,13 @@ static enum weir__next on_head(struct weir__mhd *mhd, struct MHD_Connection *con
 {
         struct weir_ctx *ctx = &cell->ctx;
 
-        if (ctx->query.ptr) {
-                *(char *)(uintptr_t)(ctx->query.ptr - 1) = '?';
-                if (ctx->query.len)
-                        *(char *)(uintptr_t)ctx->query.ptr = cell->hidden;
+        ctx->target = ctx->path;
+        if (cell->has_query) {
+                char *mark = (char *)(uintptr_t)ctx->path.ptr + ctx->path.len;
+
+                mark[0] = '?'; /* MHD has cut there */
+                mark[1] = cell->hidden;
+                weir__cell_target(cell, (struct weir_str){ ctx->path.ptr, strlen(ctx->path.ptr) });
         }
         ctx->method_name = (struct weir_str){ method, strlen(method) };
         walk_fields(mhd, connection, cell, method, version);

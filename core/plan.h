@@ -23,6 +23,7 @@ struct weir__link {
         const struct weir_middleware *mw;    /* NULL for a handler             */
         enum weir_at                  at;
         enum weir_phase               phase;
+        uint16_t                      response, done; /* the first hooks of links before this one */
 };
 
 /* A hook that runs on the way back, and the link it belongs to. */
@@ -33,7 +34,9 @@ struct weir__hook {
 };
 
 /*
- * A flat array of links; the last one is the handler. The lists of hooks have the last link first.
+ * A flat array of links; the last one is the handler. The lists of hooks have the last link first,
+ * so the hooks of all links before one are what is left of a list from a certain place on. Behind
+ * the links stands one more, which only tells these places.
  */
 struct weir__plan {
         struct weir__link *links;
