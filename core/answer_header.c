@@ -4,28 +4,11 @@
  * A field lies in the arena as it goes out: "Name: value\r\n". Content-Type is kept apart, since
  * every function that answers sets it.
  */
+#include "bytes.h"
 #include "cell.h"
 
 #include <stdio.h>
 #include <strings.h>
-
-static bool is_token_byte(unsigned char c)
-{
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               (c && strchr("!#$%&'*+-.^_`|~", c));
-}
-
-/* RFC 9110 5.5: visible bytes, blanks, tabs, and what is not ASCII; no blank at either end. */
-static bool is_value(struct weir_str value)
-{
-        for (size_t i = 0; i < value.len; i++) {
-                unsigned char c = (unsigned char)value.ptr[i];
-
-                if ((c < 0x20 && c != '\t') || c == 0x7f)
-                        return false;
-        }
-        return true;
-}
 
 /* Does weir write this field itself, from what the answer is? */
 static bool is_reserved(const char *name)
@@ -60,13 +43,12 @@ static bool refuse(struct weir_ctx *ctx)
 /* The length of `name` when the field may be set, else 0. */
 static size_t allowed_name(const char *name, struct weir_str value)
 {
-        size_t len = 0;
+        size_t len = strlen(name);
 
-        if (!value.ptr || is_reserved(name) || !is_value(value))
+        if (!value.ptr || !weir__is_token(name, len) || !weir__all_value(value.ptr, value.len) ||
+            is_reserved(name))
                 return 0;
-        while (name[len] && is_token_byte((unsigned char)name[len]))
-                len++;
-        return name[len] ? 0 : len;
+        return len;
 }
 
 static bool is_named(const struct weir__field *field, const char *name, size_t len)
