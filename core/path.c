@@ -27,49 +27,43 @@ static inline size_t smaller(size_t a, size_t b)
 /* 1 to 7 bytes, zeros behind them. */
 static inline uint64_t gather(const char *text, size_t len)
 {
-        uint32_t low, high;
+        uint64_t a, b, c;
 
-        if (len < 4) {
-                uint64_t a = (uint8_t)text[0], b = (uint8_t)text[len / 2];
-                uint64_t c = (uint8_t)text[len - 1];
-
-                return a | b << 8 * (len / 2) | c << 8 * (len - 1);
-        }
-        memcpy(&low, text, 4);
-        memcpy(&high, text + len - 4, 4);
-        return low | (uint64_t)high << 8 * (len - 4);
-}
-
-/* Moves a text of less than 8 bytes to where 8 can be read. */
-static inline uint64_t use_small(struct weir__path *path)
-{
-        uint64_t word = path->len ? gather(path->text, path->len) : 0;
-
-        memcpy(path->small, &word, sizeof(word));
-        path->text = path->small;
-        return word;
+        if (len >= 4)
+                return weir__load4(text) | weir__load4(text + len - 4) << 8 * (len - 4);
+        a = (uint8_t)text[0];
+        b = (uint8_t)text[len / 2];
+        c = (uint8_t)text[len - 1];
+        return a | b << 8 * (len / 2) | c << 8 * (len - 1);
 }
 
 /* ---- Finding slashes. ---- */
 
-/* Of less than 16 bytes. */
+/* Of less than 16 bytes. Takes the head, too. */
 static inline uint64_t scan_short(struct weir__path *path, struct weir__special *special)
 {
         const char *text = path->text;
         size_t len = path->len;
+        uint64_t head, tail = 0;
 
-        if (len < 8)
-                return weir__slashes_of(use_small(path), 0, special);
-        return weir__slashes_of(weir__load8(text),
-                                weir__load8(text + len - 8) >> 8 >> 8 * (15 - len), special);
+        if (len < 8) {
+                head = gather(text, len);
+        } else {
+                head = weir__load8(text);
+                tail = weir__load8(text + len - 8) >> 8 >> 8 * (15 - len);
+        }
+        weir__store8(path->head, head);
+        return weir__slashes_of(head, tail, special);
 }
 
-/* Of 16 to HEAD bytes: three blocks, each as far to the right as the text allows. */
-static inline uint64_t scan_head(const char *text, size_t len, struct weir__special *special)
+/* Of `len` from 16 to HEAD bytes: three blocks, each as far to the right as that allows. */
+static inline uint64_t scan_head(struct weir__path *path, size_t len, struct weir__special *special)
 {
+        const char *text = path->text;
         size_t last = len - 16, middle = smaller(16, last);
         uint64_t slashes = weir__slashes(text, special);
 
+        memcpy(path->head, text, sizeof(path->head));
         slashes |= (uint64_t)weir__slashes(text + middle, special) << middle;
         return slashes | (uint64_t)weir__slashes(text + last, special) << last;
 }
@@ -135,7 +129,7 @@ static WEIR__COLD enum weir__path_status refuse(struct weir__path *path,
 {
         path->text = "/";
         path->len = 1;
-        use_small(path);
+        weir__store8(path->head, '/');
         path->cut[0] = 0;
         return stop(path, 0, status);
 }
@@ -221,7 +215,7 @@ enum weir__path_status weir__path_split(struct weir__path *path, struct weir_str
         if (raw.len > WEIR__MAX_PATH)
                 return refuse(path, WEIR__PATH_LONG);
 
-        slashes = head < 16 ? scan_short(path, &special) : scan_head(raw.ptr, head, &special);
+        slashes = head < 16 ? scan_short(path, &special) : scan_head(path, head, &special);
         cuts = slashes | UINT64_C(1) << head; /* the end is a cut as well */
         gaps = cuts & cuts >> 1;
         cuts = cut(path, 0, cuts | BITS_BEYOND);
@@ -308,8 +302,15 @@ enum weir__path_status weir__path_decode(struct weir__path *path, char *shadow,
                 status = take(path, (struct weir_str){ from, (size_t)(at - from) }, at == end,
                               rules);
         }
-        if (path->len < sizeof(path->small))
-                use_small(path);
+        if (status != WEIR__PATH_OK) {
+                path->shadow[path->len++] = '/'; /* of the segment that is at fault */
+                path->raw_seg[path->n].at = (uint16_t)path->raw.len;
+                path->raw_seg[path->n].len = 0;
+        }
+        if (path->len >= sizeof(path->head))
+                memcpy(path->head, shadow, sizeof(path->head));
+        else
+                weir__store8(path->head, gather(shadow, path->len));
         if (status != WEIR__PATH_OK)
                 return stop(path, path->n, status);
         find_gap(path);

@@ -39,7 +39,7 @@ struct weir__path {
         bool            has_gap;      /* an empty segment that is not the last: matches nothing */
         bool            plain;        /* no segment is empty, but that of "/"                  */
         uint16_t        cut[WEIR__MAX_SEGMENTS + 3];
-        char            small[8];     /* text with zeros behind it, when it is shorter         */
+        char            head[8];      /* of text, zeros behind it if it has less               */
         struct {
                 uint16_t at, len;
         } raw_seg[WEIR__MAX_SEGMENTS + 2]; /* with a shadow: where the segments are in raw     */

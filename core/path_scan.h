@@ -9,7 +9,7 @@
 /* What is rarely called stays out of the way of what is often. */
 #define WEIR__COLD __attribute__((noinline, cold))
 
-/* 8 bytes as a number whose lowest byte is the first. */
+/* Bytes as a number whose lowest byte is the first, and back. */
 static inline uint64_t weir__load8(const char *text)
 {
         uint64_t word;
@@ -19,6 +19,25 @@ static inline uint64_t weir__load8(const char *text)
         word = __builtin_bswap64(word);
 #endif
         return word;
+}
+
+static inline uint64_t weir__load4(const char *text)
+{
+        uint32_t word;
+
+        memcpy(&word, text, sizeof(word));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+        word = __builtin_bswap32(word);
+#endif
+        return word;
+}
+
+static inline void weir__store8(char *text, uint64_t word)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+        word = __builtin_bswap64(word);
+#endif
+        memcpy(text, &word, sizeof(word));
 }
 
 /* ---- Words. ---- */

@@ -28,27 +28,38 @@ static inline bool differs(const struct weir__node *child, struct weir__key key,
         return (child->first ^ key.first) | (child->last ^ key.last) | (child->tag ^ len);
 }
 
-/* The child for what is not simply a literal: the bare parameter, if nothing else can be. */
-static WEIR__COLD const struct weir__node *bare_child(const struct weir__router *router,
-                                                      const struct weir__node *node,
-                                                      const struct weir__node *child, bool is_empty)
+/*
+ * The child for a segment that the table of the node has no literal for: one of a wide table, or
+ * that of the bare parameter. NULL where it takes more to know.
+ */
+static WEIR__COLD const struct weir__node *other_child(const struct weir__router *router,
+                                                       const struct weir__path *path,
+                                                       const struct weir__node *node, size_t at)
 {
-        if (node->flags != WEIR__HAS_PARAM || is_empty || child->tag & WEIR__CAREFUL)
+        size_t begin = path->cut[at] + (size_t)1, end = path->cut[at + 1], len = end - begin;
+        struct weir__key key = at ? weir__key(path->text, begin, end) : weir__path_key(path);
+        const struct weir__node *child = weir__child(node, weir__key_hash(key));
+
+        if (node->flags & WEIR__WIDE) {
+                child = weir__wide_child(router, node, weir__key_hash(key));
+                if (!differs(child, key, len))
+                        return child;
+        }
+        if ((node->flags & ~WEIR__WIDE) != WEIR__HAS_PARAM || len == 0 ||
+            child->tag & WEIR__CAREFUL)
                 return NULL;
         return router->node + node->param;
 }
 
 /* One segment on, and over those that are skipped. False when the segment stops it. */
-static inline bool step(const struct weir__router *router, struct spot *spot, struct weir__key key,
-                        size_t len)
+static inline bool step(const struct weir__router *router, const struct weir__path *path,
+                        struct spot *spot, struct weir__key key, size_t len)
 {
         const struct weir__node *node = spot->node;
-        const struct weir__node *child = (const void *)(node->table +
-                                                        weir__slot(weir__key_hash(key), node->mul,
-                                                                   node->mask));
+        const struct weir__node *child = weir__child(node, weir__key_hash(key));
 
         if (UNLIKELY(differs(child, key, len))) {
-                child = bare_child(router, node, child, len == 0);
+                child = other_child(router, path, node, spot->at);
                 if (!child)
                         return false;
         }
@@ -61,16 +72,14 @@ static inline bool step(const struct weir__router *router, struct spot *spot, st
 static inline bool descend(const struct weir__router *router, const struct weir__path *path,
                            struct spot *spot)
 {
-        size_t begin, end = path->cut[1];
-
-        if (!step(router, spot, weir__first_key(path->text, end), end - 1))
+        if (!step(router, path, spot, weir__path_key(path), path->cut[1] - (size_t)1))
                 return false;
         while (spot->at < path->n) {
-                begin = path->cut[spot->at] + (size_t)1;
-                end = path->cut[spot->at + 1];
+                size_t begin = path->cut[spot->at] + (size_t)1, end = path->cut[spot->at + 1];
+
                 if (UNLIKELY(end < 8))
                         return false; /* too near the beginning for weir__key() */
-                if (!step(router, spot, weir__key(path->text, begin, end), end - begin))
+                if (!step(router, path, spot, weir__key(path->text, begin, end), end - begin))
                         return false;
         }
         return true;

@@ -78,7 +78,7 @@ static struct weir__key literal_key(const struct weir__compiler *c, struct weir_
                 memcpy(text + slash, literal.ptr, literal.len);
         }
         if (slash)
-                return weir__first_key(text, len);
+                return weir__first_key(text, text, len);
         return len ? weir__key(padded, 8, 8 + len) : (struct weir__key){ 0, 0 };
 }
 
@@ -141,14 +141,13 @@ static void set_table(struct weir__compiler *c, uint32_t node, const struct weir
                       uint32_t first)
 {
         uint32_t buckets = weir__add_aux(c, table->n_buckets);
-        struct weir__extra *extra;
 
         if (c->no_memory)
                 return;
         weir__new_node(c, node)->mul = table->mul;
         if (!table->n_buckets) {
-                weir__new_node(c, node)->table = (const char *)(uintptr_t)first; /* for now */
-                weir__new_node(c, node)->mask = (uint16_t)((table->size - 1) << WEIR__LINE_SHIFT);
+                weir__new_node(c, node)->table = weir__number(first);
+                weir__new_node(c, node)->shift = table->shift;
                 return;
         }
         memcpy(weir__new_aux(c, buckets), table->displacement,
@@ -156,11 +155,10 @@ static void set_table(struct weir__compiler *c, uint32_t node, const struct weir
         if (!weir__need_extra(c, node))
                 return;
         weir__new_node(c, node)->flags |= WEIR__WIDE;
+        weir__new_node(c, node)->wide_shift = table->shift;
         weir__new_node(c, node)->bucket_shift = table->bucket_shift;
-        extra = weir__new_extra(c, node);
-        extra->wide = first;
-        extra->wide_mask = table->size - 1;
-        extra->buckets = buckets;
+        weir__new_extra(c, node)->wide = first;
+        weir__new_extra(c, node)->buckets = buckets;
 }
 
 /* Gives each child a node: its slot of the table; one whose hash was there before, any. */

@@ -27,6 +27,12 @@ struct weir__compiler {
         bool                       no_memory; /* and nothing more is made    */
 };
 
+/* While it is made a node has the number of its table in the place of the address. */
+static inline const struct weir__node *weir__number(uint32_t table)
+{
+        return (const struct weir__node *)(uintptr_t)table;
+}
+
 /* ---- Parts: index 0 of each is nothing. What is made without memory is 0. ---- */
 
 struct weir__node  *weir__new_node(struct weir__compiler *c, uint32_t node);

@@ -96,7 +96,7 @@ static void *pack(struct weir__router *router, const void *from, size_t size)
 static void place_tables(const struct weir__router *router, struct weir__node *node, size_t n)
 {
         for (size_t i = 0; i < n; i++)
-                node[i].table = (const char *)(router->node + (uintptr_t)node[i].table);
+                node[i].table = router->node + (uintptr_t)node[i].table;
 }
 
 static void link_hosts(const struct weir__router *router, struct weir__host *host)
@@ -149,10 +149,10 @@ static struct weir__router *make_arena(const struct weir__compiler *c)
 
 /* ---- The whole. ---- */
 
-/* Index 0 of everything is nothing. */
+/* Index 0 of everything is nothing, and so is node 1. */
 static void reserve_nothing(struct weir__compiler *c)
 {
-        weir__add_nodes(c, 1);
+        weir__add_nodes(c, 2);
         weir__add_leaves(c, 1);
         weir__add_aux(c, sizeof(struct weir__extra) / sizeof(uint32_t));
 }

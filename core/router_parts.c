@@ -68,6 +68,7 @@ uint32_t weir__add_nodes(struct weir__compiler *c, size_t n)
         for (uint32_t i = 0; i < n && !c->no_memory; i++) {
                 *weir__new_node(c, at + i) = (struct weir__node){
                         .tag = WEIR__HOLE,
+                        .shift = 63,
                         .rank = { UINT32_MAX, UINT32_MAX },
                 };
         }

@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FEW          (WEIR__MAX_SLOTS / 4) /* hashes that one multiplier may serve */
+#define FEW          128   /* hashes that one multiplier may serve  */
+#define MAX_SLOTS    (8 * FEW)
 #define TRIES        4000  /* multipliers per size                  */
 #define WIDE_TRIES   16
 #define BUCKET_MEAN  4
@@ -31,20 +32,19 @@ static unsigned bits_for(uint32_t n)
         return n > 1 ? 32 - (unsigned)__builtin_clz(n - 1) : 0;
 }
 
-static uint32_t small_slot(const struct weir__table *table, uint64_t hash)
+static void set_size(struct weir__table *table, unsigned bits)
 {
-        uint64_t mask = (uint64_t)(table->size - 1) << WEIR__LINE_SHIFT;
-
-        return (uint32_t)(weir__slot(hash, table->mul, mask) >> WEIR__LINE_SHIFT);
+        table->size = UINT32_C(1) << bits;
+        table->shift = (uint8_t)(64 - bits);
 }
 
 /* Do all hashes get slots of their own? */
 static bool fits(const struct weir__table *table, const uint64_t *hash, uint32_t n)
 {
-        uint64_t taken[WEIR__MAX_SLOTS / 64] = { 0 };
+        uint64_t taken[MAX_SLOTS / 64] = { 0 };
 
         for (uint32_t i = 0; i < n; i++) {
-                uint32_t slot = small_slot(table, hash[i]);
+                uint64_t slot = weir__slot(hash[i], table->mul, table->shift);
                 uint64_t bit = UINT64_C(1) << (slot & 63);
 
                 if (taken[slot / 64] & bit)
@@ -58,8 +58,8 @@ static bool make_small(struct weir__table *table, const uint64_t *hash, uint32_t
 {
         uint64_t seed = 0;
 
-        for (unsigned bits = bits_for(n); bits <= bits_for(n) + 2; bits++) {
-                table->size = UINT32_C(1) << bits;
+        for (unsigned bits = bits_for(n); bits <= bits_for(n) + 3; bits++) {
+                set_size(table, bits);
                 for (unsigned i = 0; i < TRIES; i++) {
                         table->mul = next_mul(&seed);
                         if (fits(table, hash, n))
@@ -82,7 +82,7 @@ struct wide {
 
 static uint32_t wide_slot(const struct weir__table *table, uint64_t hash, uint32_t displacement)
 {
-        return weir__wide_slot(hash, table->mul, table->size - 1, displacement);
+        return (uint32_t)weir__wide_slot(hash, table->mul, table->shift, displacement);
 }
 
 static uint32_t bucket_size(const struct wide *wide, uint32_t bucket)
@@ -190,7 +190,7 @@ static bool make_wide(struct weir__table *table, const uint64_t *hash, uint32_t 
                 struct wide wide;
                 bool done = false;
 
-                table->size = UINT32_C(1) << bits;
+                set_size(table, bits);
                 table->bucket_shift = (uint8_t)(64 - bits_for(n / BUCKET_MEAN + 2));
                 table->n_buckets = UINT32_C(1) << (64 - table->bucket_shift);
                 if (!wide_init(&wide, table, n))
@@ -210,7 +210,7 @@ static bool make_wide(struct weir__table *table, const uint64_t *hash, uint32_t 
 
 bool weir__table_make(struct weir__table *table, const uint64_t *hash, uint32_t n)
 {
-        *table = (struct weir__table){ .size = 1 };
+        *table = (struct weir__table){ .size = 1, .shift = 63 };
         if (n == 1)
                 return true; /* mul 0 leads to slot 0 */
         return (n <= FEW && make_small(table, hash, n)) || make_wide(table, hash, n);
@@ -219,6 +219,6 @@ bool weir__table_make(struct weir__table *table, const uint64_t *hash, uint32_t 
 uint32_t weir__table_slot(const struct weir__table *table, uint64_t hash)
 {
         if (!table->n_buckets)
-                return small_slot(table, hash);
+                return (uint32_t)weir__slot(hash, table->mul, table->shift);
         return wide_slot(table, hash, table->displacement[weir__bucket(hash, table->bucket_shift)]);
 }

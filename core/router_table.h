@@ -8,6 +8,7 @@
 struct weir__table {
         uint64_t  mul;
         uint32_t  size;         /* slots: a power of two                               */
+        uint8_t   shift;
         uint8_t   bucket_shift;
         uint32_t  n_buckets;    /* 0: no displacements                                 */
         uint32_t *displacement; /* by bucket; for free()                               */

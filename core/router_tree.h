@@ -12,7 +12,7 @@
  *      +---------------------------------------------------------------------------------+
  *      | first last tag    the literal that leads here                                   |
  *      | skip              then so many segments that are parameters, whatever they are  |
- *      | table mask mul    then the next literal: table + (hash(segment) * mul & mask)   |
+ *      | table mul shift   then the next literal: table[hash(segment) * mul >> shift]    |
  *      | param             or a bare parameter                                           |
  *      | extra             or what is rare: affixes, a rest                              |
  *      | rank leaf         [0]: for paths that end here, [1]: behind the skipped ones    |
@@ -23,27 +23,27 @@
  * one probe tells. A node with very many children is wide: it has another table, in which buckets
  * of children are moved apart.
  *
- * Node 0 is dead: nothing leads away from it, and no segment is like it. "No such child" is 0.
+ * Nodes 0 and 1 are dead: nothing leads away from them, and no segment is like them. They are the
+ * table of a node without one. "No such child" is 0.
  */
 struct weir__node {
-        uint64_t    first, last;  /* of the literal: weir__key()                     */
-        uint64_t    mul;
-        const char *table;
-        uint32_t    param;        /* a node                                          */
-        uint32_t    extra;        /* in aux: a struct weir__extra                    */
-        uint32_t    rank[2];      /* 4 bits per method: its place in leaf->route     */
-        uint32_t    leaf[2];      /* in bytes                                        */
-        uint16_t    mask;         /* (slots - 1) << WEIR__LINE_SHIFT                 */
-        uint16_t    tag;          /* length of the literal; and WEIR__CAREFUL        */
-        uint8_t     flags;
-        uint8_t     skip;
-        uint8_t     bucket_shift; /* of a wide node                                  */
-        uint8_t     unused;
+        uint64_t                 first, last;  /* of the literal: weir__key()                   */
+        uint64_t                 mul;
+        const struct weir__node *table;
+        uint32_t                 param;        /* a node                                        */
+        uint32_t                 extra;        /* in aux: a struct weir__extra                  */
+        uint32_t                 rank[2];      /* 4 bits per method: its place in leaf->route   */
+        uint32_t                 leaf[2];      /* in bytes                                      */
+        uint16_t                 tag;          /* length of the literal; and WEIR__CAREFUL      */
+        uint8_t                  flags;
+        uint8_t                  skip;
+        uint8_t                  shift;        /* 64 - log2(slots of the table)                 */
+        uint8_t                  wide_shift;   /* the same for the wide table                   */
+        uint8_t                  bucket_shift; /* and for its buckets                           */
+        uint8_t                  unused;
 };
 
 #define WEIR__LINE_SHIFT 6
-#define WEIR__MAX_SLOTS  256 /* of a table that is not wide */
-
 /* Bits of flags. */
 enum {
         WEIR__HAS_PARAM = 1,
@@ -61,7 +61,6 @@ struct weir__extra {
         uint32_t literal;   /* in text, of a careful node                                   */
         uint32_t next;      /* a node outside the table, whose literal has the same hash    */
         uint32_t wide;      /* node: the first slot of a wide table                         */
-        uint32_t wide_mask; /* its slots - 1                                                */
         uint32_t buckets;   /* in aux: their displacements                                  */
         uint32_t affix;     /* in aux: n_affixes of struct weir__affix, preferred ones first */
         uint32_t n_affixes;
@@ -126,7 +125,6 @@ struct weir__router {
 _Static_assert(sizeof(struct weir__node) == 1 << WEIR__LINE_SHIFT, "a node is a cache line");
 _Static_assert(sizeof(struct weir__leaf) == 64, "a leaf is a cache line");
 _Static_assert(WEIR__MAX_PATH < WEIR__HOLE, "a tag holds any length");
-_Static_assert((WEIR__MAX_SLOTS - 1) << WEIR__LINE_SHIFT <= UINT16_MAX, "a mask fits");
 
 static inline const struct weir__extra *weir__extra_of(const struct weir__router *router,
                                                        const struct weir__node *node)
@@ -148,16 +146,15 @@ struct weir__key {
 };
 
 /*
- * The key of the first segment: of text[0, end), with its slash: the first and the last 8 bytes,
- * zeros before them if there are less. Reads text[0, 8), and nothing else behind `end`.
+ * The key of the first segment, text[0, end) with its slash: the first and the last 8 bytes, zeros
+ * before them if there are less. Reads nothing behind `end`: `head` is the beginning of the text.
  */
-static inline struct weir__key weir__first_key(const char *text, size_t end)
+static inline struct weir__key weir__first_key(const char head[8], const char *text, size_t end)
 {
-        size_t n = end < 8 ? end : 8;
-        unsigned shift = 64 - 8 * (unsigned)n;
+        const char *last = end > 8 ? text + end - 8 : head;
+        unsigned shift = end > 8 ? 0 : 64 - 8 * (unsigned)end;
 
-        return (struct weir__key){ weir__load8(text) << shift, weir__load8(text + end - n)
-                                                                       << shift };
+        return (struct weir__key){ weir__load8(head) << shift, weir__load8(last) << shift };
 }
 
 /*
@@ -174,6 +171,11 @@ static inline struct weir__key weir__key(const char *text, size_t at, size_t end
                                    weir__load8(text + last) >> shift };
 }
 
+static inline struct weir__key weir__path_key(const struct weir__path *path)
+{
+        return weir__first_key(path->head, path->text, path->cut[1]);
+}
+
 /* Longer literals have bytes that their key leaves out. */
 #define WEIR__KEY_BYTES 16
 
@@ -182,22 +184,39 @@ static inline uint64_t weir__key_hash(struct weir__key key)
         return key.first + key.last;
 }
 
-/* Where the child is in the table of a node, in bytes. */
-static inline uint64_t weir__slot(uint64_t hash, uint64_t mul, uint64_t mask)
+/* The upper bits of the product depend on all bits of the hash. */
+static inline uint64_t weir__slot(uint64_t hash, uint64_t mul, unsigned shift)
 {
-        return hash * mul >> (64 - 8 - WEIR__LINE_SHIFT) & mask;
+        return hash * mul >> shift;
 }
 
-/* The same for a wide table, as a number. */
-static inline uint32_t weir__wide_slot(uint64_t hash, uint64_t mul, uint32_t mask,
+static inline uint64_t weir__wide_slot(uint64_t hash, uint64_t mul, unsigned shift,
                                        uint32_t displacement)
 {
-        return ((uint32_t)(hash * mul >> 32) + displacement) & mask;
+        return (weir__slot(hash, mul, shift) + displacement) & UINT64_MAX >> shift;
 }
 
-static inline uint64_t weir__bucket(uint64_t hash, unsigned bucket_shift)
+static inline uint32_t weir__bucket(uint64_t hash, unsigned bucket_shift)
 {
-        return hash * UINT64_C(0xd6e8feb86659fd93) >> bucket_shift;
+        return (uint32_t)(hash * UINT64_C(0xd6e8feb86659fd93) >> bucket_shift);
+}
+
+/* The slots for a hash: the child, or what is not like it. */
+static inline const struct weir__node *weir__child(const struct weir__node *node, uint64_t hash)
+{
+        return node->table + weir__slot(hash, node->mul, node->shift);
+}
+
+static inline const struct weir__node *weir__wide_child(const struct weir__router *router,
+                                                        const struct weir__node *node,
+                                                        uint64_t hash)
+{
+        const struct weir__extra *extra = weir__extra_of(router, node);
+        const uint32_t *displacement = router->aux + extra->buckets;
+        uint32_t bucket = weir__bucket(hash, node->bucket_shift);
+
+        return router->node + extra->wide +
+               weir__wide_slot(hash, node->mul, node->wide_shift, displacement[bucket]);
 }
 
 static inline uint32_t weir__host_hash(uint32_t hash, char c)

@@ -21,27 +21,13 @@ static struct weir__key key_of(const struct weir__path *path, size_t i)
         char padded[16] = { 0 };
 
         if (i == 0)
-                return weir__first_key(path->text, end);
+                return weir__path_key(path);
         if (at == end)
                 return (struct weir__key){ 0, 0 };
         if (end >= 8)
                 return weir__key(path->text, at, end);
         memcpy(padded + 8, path->text, end);
         return weir__key(padded, 8 + at, 8 + end);
-}
-
-/* The slot for a hash. */
-static const struct weir__node *probe(const struct weir__walk *walk, const struct weir__node *node,
-                                      uint64_t hash)
-{
-        const struct weir__extra *extra = weir__extra_of(walk->router, node);
-        const uint32_t *buckets = walk->router->aux + extra->buckets;
-
-        if (!(node->flags & WEIR__WIDE))
-                return (const void *)(node->table + weir__slot(hash, node->mul, node->mask));
-        return walk->router->node + extra->wide +
-               weir__wide_slot(hash, node->mul, extra->wide_mask,
-                               buckets[weir__bucket(hash, node->bucket_shift)]);
 }
 
 static bool is_literal(const struct weir__walk *walk, const struct weir__node *node,
@@ -61,7 +47,10 @@ static const struct weir__node *literal(const struct weir__walk *walk,
 {
         struct weir__key key = key_of(walk->path, i);
         struct weir_str seg = weir__path_segment(walk->path, (uint32_t)i);
-        const struct weir__node *child = probe(walk, node, weir__key_hash(key));
+        uint64_t hash = weir__key_hash(key);
+        const struct weir__node *child = node->flags & WEIR__WIDE
+                                                 ? weir__wide_child(walk->router, node, hash)
+                                                 : weir__child(node, hash);
 
         while (child && !is_literal(walk, child, key, seg)) {
                 if (!(child->tag & WEIR__CAREFUL))
