@@ -4,6 +4,10 @@
 
 unit_sources = \
   tests/kit.h \
+  tests/router_kit.c \
+  tests/router_kit.h \
+  tests/router_model.c \
+  tests/router_model.h \
   tests/net.h \
   tests/test_abi.c \
   tests/test_answer.c \
@@ -16,7 +20,12 @@ unit_sources = \
   tests/test_json_read.c \
   tests/test_json_write.c \
   tests/test_number.c \
+  tests/test_path.c \
   tests/test_request.c \
+  tests/test_router.c \
+  tests/test_router_build.c \
+  tests/test_router_method.c \
+  tests/test_router_model.c \
   tests/test_server.c \
   tests/test_setup.c \
   tests/test_version.c
@@ -44,7 +53,10 @@ fuzzers = \
   tests/fuzz_guard \
   tests/fuzz_json_bind \
   tests/fuzz_json_dump \
+  tests/fuzz_path \
   tests/fuzz_query
+  tests/fuzz_query \
+  tests/fuzz_router
 
 # ---- Scripts that look at what was built. ----
 
