@@ -54,7 +54,6 @@ fuzzers = \
   tests/fuzz_json_bind \
   tests/fuzz_json_dump \
   tests/fuzz_path \
-  tests/fuzz_query
   tests/fuzz_query \
   tests/fuzz_router
 
