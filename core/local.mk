@@ -39,6 +39,7 @@ libweircore_la_SOURCES = \
   core/json_text.c \
   core/json_text.h \
   core/json_write.c \
+  core/leave.c \
   core/linger.c \
   core/listen.c \
   core/listen.h \
@@ -57,6 +58,7 @@ libweircore_la_SOURCES = \
   core/path.h \
   core/path_scan.h \
   core/plan.h \
+  core/peer.c \
   core/problem.c \
   core/request.c \
   core/route.c \

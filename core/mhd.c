@@ -17,16 +17,13 @@
 
 #include "mhd_private.h"
 
-#include <arpa/inet.h>
-#include <errno.h>
-#include <netinet/in.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
 #define MHD_EVENTS       128
+#define OWN_EVENTS       2  /* descriptors in MHD's set that are no connections: wake, leave */
 #define SHORT_TIMEOUT_NS 2000000000ull
 #define DISCIPLINE_LEVEL \
         38 /* MHD_OPTION_CLIENT_DISCIPLINE_LVL of 1.0, which 0.9.75 does not name */
@@ -234,33 +231,6 @@ static void on_completed(void *self, struct MHD_Connection *connection, void **r
 
 /* ---- Connections. ---- */
 
-static void name_peer(struct weir__conn *conn, const struct sockaddr *address)
-{
-        char text[INET6_ADDRSTRLEN];
-        const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)(const void *)address;
-        const struct sockaddr_in *in = (const struct sockaddr_in *)(const void *)address;
-        int len = snprintf(conn->peer, sizeof(conn->peer), "unix");
-
-        conn->client_len = (uint8_t)len;
-        if (address && address->sa_family == AF_INET) {
-                inet_ntop(AF_INET, &in->sin_addr, text, sizeof(text));
-                len = snprintf(conn->peer, sizeof(conn->peer), "%s:%u", text, ntohs(in->sin_port));
-                conn->client_len = (uint8_t)strlen(text);
-        } else if (address && address->sa_family == AF_INET6) {
-                bool mapped = IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr);
-
-                if (mapped)
-                        inet_ntop(AF_INET, &in6->sin6_addr.s6_addr[12], text, sizeof(text));
-                else
-                        inet_ntop(AF_INET6, &in6->sin6_addr, text, sizeof(text));
-                len = snprintf(conn->peer, sizeof(conn->peer), mapped ? "%s:%u" : "[%s]:%u", text,
-                               ntohs(in6->sin6_port));
-                conn->client_at = !mapped;
-                conn->client_len = (uint8_t)strlen(text);
-        }
-        conn->peer_len = (uint8_t)len;
-}
-
 static void open_connection(struct weir__mhd *mhd, struct MHD_Connection *connection,
                             void **context)
 {
@@ -274,12 +244,14 @@ static void open_connection(struct weir__mhd *mhd, struct MHD_Connection *connec
         conn->mhd = connection;
         conn->fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)
                            ->connect_fd;
-        name_peer(conn, MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)
+        weir__peer_name(conn,
+                        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)
                                 ->client_addr);
         conn->next = mhd->conns;
         if (mhd->conns)
                 mhd->conns->prev = conn;
         mhd->conns = conn;
+        weir__leave_watch(mhd, conn);
 }
 
 static void close_connection(struct weir__mhd *mhd, struct weir__conn *conn)
@@ -288,6 +260,7 @@ static void close_connection(struct weir__mhd *mhd, struct weir__conn *conn)
         weir__count_by(&mhd->loop->counters, WEIR__STAT(connections_open), (uint64_t)-1);
         if (!conn)
                 return;
+        weir__leave_forget(mhd, conn);
         weir__timer_cancel(&mhd->short_timers, &conn->swallow);
         *(conn->prev ? &conn->prev->next : &mhd->conns) = conn->next;
         if (conn->next)
@@ -394,7 +367,8 @@ struct weir__mhd *weir__mhd_new(struct weir__loop *loop, int wake_fd, const char
                 *why = "libmicrohttpd has no epoll";
                 mhd->epoll_fd = MHD_get_daemon_info(mhd->daemon, MHD_DAEMON_INFO_EPOLL_FD)
                                         ->epoll_fd;
-                if (epoll_ctl(mhd->epoll_fd, EPOLL_CTL_ADD, wake_fd, &wake) == 0)
+                if (epoll_ctl(mhd->epoll_fd, EPOLL_CTL_ADD, wake_fd, &wake) == 0 &&
+                    weir__leave_init(mhd))
                         return mhd;
         }
         weir__mhd_free(mhd);
@@ -408,6 +382,7 @@ void weir__mhd_free(struct weir__mhd *mhd)
         weir__linger_finish(mhd);
         if (mhd->daemon)
                 MHD_stop_daemon(mhd->daemon);
+        weir__leave_finish(mhd);
         weir__responses_finish(mhd);
         free(mhd);
 }
@@ -470,27 +445,32 @@ static int next_timer_ms(const struct weir__mhd *mhd)
 {
         uint64_t now;
 
-        if (!mhd->short_timers.first && !mhd->linger_timers.first)
+        if (!mhd->short_timers.first && !mhd->linger_timers.first && !mhd->leave_timers.first)
                 return -1;
         now = weir__now(&mhd->loop->clock);
-        return shorter(weir__timer_wait_ms(&mhd->short_timers, now),
-                       weir__timer_wait_ms(&mhd->linger_timers, now));
+        return shorter(shorter(weir__timer_wait_ms(&mhd->short_timers, now),
+                               weir__timer_wait_ms(&mhd->linger_timers, now)),
+                       weir__timer_wait_ms(&mhd->leave_timers, now));
+}
+
+/* Is MHD ready to go on without another event? */
+static bool is_pending(const struct weir__mhd *mhd)
+{
+        MHD_UNSIGNED_LONG_LONG wait_ms;
+
+        return MHD_get_timeout(mhd->daemon, &wait_ms) == MHD_YES && wait_ms == 0;
 }
 
 void weir__mhd_turn(struct weir__mhd *mhd, int wait_ms)
 {
         struct pollfd ready = { .fd = mhd->epoll_fd, .events = POLLIN };
-        MHD_UNSIGNED_LONG_LONG pending;
+        bool mhd_sleeps = weir__mhd_connections(mhd) + OWN_EVENTS < MHD_EVENTS;
 
         expire(mhd);
         wait_ms = shorter(wait_ms, next_timer_ms(mhd));
-        if (weir__mhd_connections(mhd) + 1 < MHD_EVENTS) {
-                MHD_run_wait(mhd->daemon, wait_ms);
-                return;
-        }
         mhd->callbacks = 0;
-        MHD_run_wait(mhd->daemon, 0);
-        if (mhd->callbacks == 0 && wait_ms != 0 &&
-            !(MHD_get_timeout(mhd->daemon, &pending) == MHD_YES && pending == 0))
+        MHD_run_wait(mhd->daemon, mhd_sleeps ? wait_ms : 0);
+        weir__leave_turn(mhd);
+        if (!mhd_sleeps && mhd->callbacks == 0 && wait_ms != 0 && !is_pending(mhd))
                 poll(&ready, 1, wait_ms);
 }

@@ -38,6 +38,7 @@ struct weir__conn {
         struct MHD_Connection *mhd;
         struct weir__cell     *cell;     /* the request in flight        */
         struct weir__timer     swallow;  /* while a refused body comes in */
+        struct weir__timer     leave;    /* while it leaves: leave.c      */
         int                    fd;
         uint8_t                peer_len, client_at, client_len;
         char                   peer[64]; /* "127.0.0.1:80", "[::1]:80", "unix" */
@@ -51,9 +52,12 @@ struct weir__mhd {
         unsigned              callbacks;  /* in this turn */
         uint16_t              answered;   /* what MHD last answered itself; 0: nothing yet */
         struct weir_str       last_path;  /* of the last target, for keep_raw() only */
-        int                   epoll_fd;
+        int                   epoll_fd;   /* MHD's own */
+        int                   leave_fd;   /* leave.c   */
+        unsigned              busy_turns; /* since leave_fd was looked at */
         bool                  exact;      /* heads lie in memory as they were sent: 0.9.75 */
         struct weir__timers   short_timers, linger_timers; /* 2 s: swallowing, lingering */
+        struct weir__timers   leave_timers;
         struct weir__linger  *lingers;
         unsigned              n_lingers;
         struct weir__responses responses;
@@ -74,6 +78,25 @@ void weir__mhd_sent(struct weir__cell *cell);
 
 /* Does a response whose contents change in place go out as it should? */
 bool weir__mhd_probe(void);
+
+/* ---- peer.c ---- */
+
+/* Sets peer and client of a connection; `address` may be NULL. */
+void weir__peer_name(struct weir__conn *conn, const struct sockaddr *address);
+
+/* ---- leave.c ---- */
+
+/* False without a descriptor. */
+bool weir__leave_init(struct weir__mhd *mhd);
+void weir__leave_finish(struct weir__mhd *mhd);
+void weir__leave_watch(struct weir__mhd *mhd, struct weir__conn *conn);
+void weir__leave_forget(struct weir__mhd *mhd, struct weir__conn *conn);
+
+/*
+ * Makes MHD see the clients that have left. A turn with callbacks says that others were served:
+ * then those who leave may wait for a while.
+ */
+void weir__leave_turn(struct weir__mhd *mhd);
 
 /* ---- linger.c ---- */
 

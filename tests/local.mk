@@ -36,6 +36,7 @@ http_sources = \
   tests/http.h \
   tests/http_attacks.h \
   tests/http_guard.c \
+  tests/http_leave.c \
   tests/http_malformed.c \
   tests/kit.h \
   tests/net.h

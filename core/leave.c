@@ -1,0 +1,93 @@
+/*
+ * leave.c - noticing that a client has left.
+ *
+ * MHD waits for edges, and takes a short read as a sign that there is no more to read. When data
+ * and the end of the connection arrive before it looks, both are one edge: it reads the data, and
+ * never learns of the end. So each socket is in a second epoll set, for its end alone. That set is
+ * a member of MHD's, so it ends a sleep. Once MHD has read the data, the socket gets one more edge,
+ * by closing for reading what the client has closed for writing. While MHD has not, because it
+ * still writes, that is tried again every now and then.
+ */
+#include "mhd_private.h"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define AGAIN_NS   100000000ull /* 100 ms                                        */
+#define BUSY_TURNS 64 /* how often to look at the set while others keep MHD busy */
+
+bool weir__leave_init(struct weir__mhd *mhd)
+{
+        struct epoll_event event = { .events = EPOLLIN }; /* MHD passes over ptr NULL */
+
+        mhd->leave_timers.after_ns = AGAIN_NS;
+        mhd->leave_fd = epoll_create1(EPOLL_CLOEXEC);
+        return mhd->leave_fd >= 0 &&
+               epoll_ctl(mhd->epoll_fd, EPOLL_CTL_ADD, mhd->leave_fd, &event) == 0;
+}
+
+void weir__leave_finish(struct weir__mhd *mhd)
+{
+        if (mhd->leave_fd > 0)
+                close(mhd->leave_fd);
+}
+
+void weir__leave_watch(struct weir__mhd *mhd, struct weir__conn *conn)
+{
+        struct epoll_event event = { .events = EPOLLRDHUP | EPOLLONESHOT, .data.ptr = conn };
+
+        if (epoll_ctl(mhd->leave_fd, EPOLL_CTL_ADD, conn->fd, &event) < 0)
+                WEIR__COUNT(mhd->loop, out_of_memory); /* served, but its end may go unseen */
+}
+
+void weir__leave_forget(struct weir__mhd *mhd, struct weir__conn *conn)
+{
+        weir__timer_cancel(&mhd->leave_timers, &conn->leave);
+        epoll_ctl(mhd->leave_fd, EPOLL_CTL_DEL, conn->fd, NULL);
+}
+
+/* Behind its end nothing more comes: what is empty now stays empty. */
+static bool has_unread(const struct weir__conn *conn)
+{
+        char byte;
+
+        return recv(conn->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
+static void push(struct weir__mhd *mhd, struct weir__conn *conn, uint64_t now_ns)
+{
+        if (has_unread(conn))
+                weir__timer_set(&mhd->leave_timers, &conn->leave, now_ns);
+        else
+                shutdown(conn->fd, SHUT_RD);
+}
+
+static void push_again(struct weir__mhd *mhd, uint64_t now_ns)
+{
+        struct weir__timer *timer;
+
+        while ((timer = weir__timer_due(&mhd->leave_timers, now_ns)))
+                push(mhd,
+                     (struct weir__conn *)(void *)((char *)timer -
+                                                   offsetof(struct weir__conn, leave)),
+                     now_ns);
+}
+
+void weir__leave_turn(struct weir__mhd *mhd)
+{
+        struct epoll_event events[64];
+        uint64_t now;
+        int n = 0;
+
+        if (mhd->callbacks == 0 || ++mhd->busy_turns == BUSY_TURNS) {
+                mhd->busy_turns = 0;
+                n = epoll_wait(mhd->leave_fd, events, 64, 0);
+        }
+        if (n <= 0 && !mhd->leave_timers.first)
+                return;
+        now = weir__now(&mhd->loop->clock);
+        for (int i = 0; i < n; i++)
+                push(mhd, events[i].data.ptr, now);
+        push_again(mhd, now);
+}
