@@ -38,6 +38,7 @@ http_sources = \
   tests/http_guard.c \
   tests/http_leave.c \
   tests/http_malformed.c \
+  tests/http_split.c \
   tests/kit.h \
   tests/net.h
 
