@@ -27,6 +27,7 @@
 #define SLOT_HASH     2048
 #define BLOCK_MIN     64
 #define BLOCK_MAX     4096
+#define HEAD_ONLY     (1 << 4) /* MHD_RF_HEAD_ONLY_RESPONSE of 1.0: no Content-Length */
 
 struct weir__slot {
         struct weir__slot  *next;            /* of its hash bucket              */
@@ -35,7 +36,8 @@ struct weir__slot {
         char               *block;           /* of the Date field               */
         char               *body;            /* behind this struct              */
         uint32_t            len, block_size;
-        bool                busy, closes;
+        bool                busy;
+        int                 flags;           /* of MHD, while it is busy        */
 };
 
 /* ---- Header blocks. ---- */
@@ -107,6 +109,27 @@ static const char *date_of(struct weir__mhd *mhd, const struct weir__cell *cell)
         all->until_ns = cell->ctx.verdict_ns + 1000000000 - wall_ns % 1000000000;
         weir__date_format(all->date, all->second);
         return all->date;
+}
+
+/* ---- Bodies that are not sent. ---- */
+
+/* HEAD and 304 tell of a body that is not sent. */
+static bool sends_body(const struct weir__cell *cell)
+{
+        return cell->ctx.method != WEIR_HEAD && cell->ctx.status != 304;
+}
+
+/* Nothing is known of the body that is as the client has it: no length, not even 0. */
+static bool is_bare_304(const struct weir__cell *cell)
+{
+        return cell->ctx.status == 304 && weir__body_length(&cell->answer.body) == 0;
+}
+
+/* Sends no body, and nobody knows its length (RFC 9110 8.6). */
+static bool is_lengthless(const struct weir__cell *cell)
+{
+        return is_bare_304(cell) || (!sends_body(cell) && cell->answer.body.kind == WEIR__PULL &&
+                                     cell->answer.body.length == WEIR_UNKNOWN_LENGTH);
 }
 
 /* ---- Fixed answers. ---- */
@@ -267,9 +290,10 @@ static struct MHD_Response *take_slot(struct weir__mhd *mhd, struct weir__cell *
                 memcpy(slot->body, body.ptr, body.len);
         slot->busy = true;
         cell->sent = slot;
-        slot->closes = answer->close;
-        if (slot->closes)
-                MHD_set_response_options(slot->response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT,
+        slot->flags = (answer->close ? MHD_RF_HTTP_1_0_COMPATIBLE_STRICT : 0) |
+                      (is_bare_304(cell) ? HEAD_ONLY : 0);
+        if (slot->flags)
+                MHD_set_response_options(slot->response, (enum MHD_ResponseFlags)slot->flags,
                                          MHD_RO_END);
         return slot->response;
 }
@@ -280,7 +304,7 @@ void weir__mhd_sent(struct weir__cell *cell)
 
         if (!slot)
                 return;
-        if (slot->closes)
+        if (slot->flags)
                 MHD_set_response_options(slot->response, MHD_RF_NONE, MHD_RO_END);
         slot->busy = false;
         cell->sent = NULL;
@@ -299,6 +323,17 @@ static ssize_t read_body(void *self, uint64_t pos, char *buf, size_t max)
         return n > 0    ? n
                : n == 0 ? MHD_CONTENT_READER_END_OF_STREAM
                                   : MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+/* Before 1.0 MHD says a length, or sends the last chunk, unless the connection is closed. */
+static struct MHD_Response *make_lengthless(struct weir__cell *cell)
+{
+        struct MHD_Response *response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 1024,
+                                                                          read_body, cell, NULL);
+
+        if (response)
+                MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END);
+        return response;
 }
 
 static struct MHD_Response *make_response(struct weir__cell *cell)
@@ -378,7 +413,8 @@ static bool dress(struct weir__mhd *mhd, struct MHD_Response *response, struct w
 
 static bool send_from_heap(struct weir__mhd *mhd, struct weir__conn *conn, struct weir__cell *cell)
 {
-        struct MHD_Response *response = make_response(cell);
+        bool lengthless = mhd->exact && is_lengthless(cell);
+        struct MHD_Response *response = lengthless ? make_lengthless(cell) : make_response(cell);
         enum MHD_Result queued = MHD_NO;
 
         WEIR__COUNT(mhd->loop, answers_heap);
@@ -407,19 +443,20 @@ bool weir__mhd_send(struct weir__mhd *mhd, struct weir__conn *conn, struct weir_
         size_t block;
 
         cell->sent_bytes = 0;
-        if (is_plain_fixed(answer) && mhd->responses.reuse) {
-                cell->sent_bytes = cell->ctx.method == WEIR_HEAD ? 0 : answer->body.fixed->body.len;
+        if (is_plain_fixed(answer) && mhd->responses.reuse && !is_bare_304(cell)) {
+                cell->sent_bytes = sends_body(cell) ? answer->body.fixed->body.len : 0;
                 return MHD_queue_response(conn->mhd, cell->ctx.status, take_fixed(mhd, cell)) ==
                        MHD_YES;
         }
-        if (answer->body.kind == WEIR__FD || answer->body.kind == WEIR__PULL) {
-                if (answer->body.kind == WEIR__FD && cell->ctx.method != WEIR_HEAD)
+        if (answer->body.kind == WEIR__FD || answer->body.kind == WEIR__PULL ||
+            (mhd->exact && is_bare_304(cell))) {
+                if (answer->body.kind == WEIR__FD && sends_body(cell))
                         cell->sent_bytes = answer->body.length;
                 return send_from_heap(mhd, conn, cell);
         }
         body = weir_answer_body(&cell->ctx);
         block = block_length(answer);
-        if (cell->ctx.method != WEIR_HEAD)
+        if (sends_body(cell))
                 cell->sent_bytes = body.len;
         if (mhd->responses.reuse && body.len <= SLOT_BODY_MAX && block <= BLOCK_MAX)
                 response = take_slot(mhd, cell, body, block);

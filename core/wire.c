@@ -33,18 +33,20 @@ bool weir__wire(struct weir__cell *cell, struct weir__buf *out)
 {
         struct weir__pool *pool = &cell->loop->pool;
         struct weir_str body = weir_answer_body(&cell->ctx);
+        bool sends_body = cell->ctx.method != WEIR_HEAD && cell->ctx.status != 304;
         char date[WEIR__DATE_LEN], head[192];
         int len;
 
         if (cell->answer.body.kind == WEIR__FD || cell->answer.body.kind == WEIR__PULL)
                 return false;
         weir__date_format(date, cell->loop->clock.wall_ns(cell->loop->clock.arg) / 1000000000);
-        len = snprintf(head, sizeof(head),
-                       "HTTP/1.1 %d %s\r\nDate: %.*s\r\nConnection: close\r\n"
-                       "Content-Length: %zu\r\n",
-                       cell->ctx.status, weir__status_title(cell->ctx.status), WEIR__DATE_LEN, date,
-                       body.len);
+        len = snprintf(head, sizeof(head), "HTTP/1.1 %d %s\r\nDate: %.*s\r\nConnection: close\r\n",
+                       cell->ctx.status, weir__status_title(cell->ctx.status), WEIR__DATE_LEN,
+                       date);
+        if (cell->ctx.status != 204 && cell->ctx.status != 304)
+                len += snprintf(head + len, sizeof(head) - (size_t)len, "Content-Length: %zu\r\n",
+                                body.len);
         return append(pool, out, head, (size_t)len) && weir__wire_fields(cell, out) &&
                append(pool, out, "\r\n", 2) &&
-               append(pool, out, body.ptr, cell->ctx.method == WEIR_HEAD ? 0 : body.len);
+               append(pool, out, body.ptr, sends_body ? body.len : 0);
 }

@@ -35,7 +35,9 @@ unit_sources = \
 http_sources = \
   tests/http.h \
   tests/http_attacks.h \
+  tests/http_bodiless.c \
   tests/http_guard.c \
+  tests/http_keepalive.c \
   tests/http_leave.c \
   tests/http_malformed.c \
   tests/http_split.c \
