@@ -3,5 +3,6 @@ EXTRA_DIST += \
   docs/embedding.md \
   docs/limits.md \
   docs/middleware.md \
+  docs/recipes.md \
   docs/rest-api.md \
   docs/testing.md
