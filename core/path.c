@@ -218,7 +218,8 @@ enum weir__path_status weir__path_split(struct weir__path *path, struct weir_str
         slashes = head < 16 ? scan_short(path, &special) : scan_head(path, head, &special);
         cuts = slashes | UINT64_C(1) << head; /* the end is a cut as well */
         gaps = cuts & cuts >> 1;
-        cuts = cut(path, 0, cuts | BITS_BEYOND);
+        path->cut[0] = 0;
+        cuts = (cuts - 1) | BITS_BEYOND; /* the first slash is cut */
         cuts = cut(path, 1, cuts);
         cuts = cut(path, 2, cuts);
         cuts = cut(path, 3, cuts);

@@ -22,7 +22,7 @@ static void build(struct weir__compiler *c, uint32_t node, struct weir__range ra
 
 static const struct weir__pattern *pattern_at(const struct weir__compiler *c, uint32_t i)
 {
-        return c->order[i]->entries->pattern;
+        return c->order[i].shape->entries->pattern;
 }
 
 /* The next segment of the first of the shapes. */
@@ -183,7 +183,7 @@ static void place_children(struct weir__compiler *c, uint32_t node, const struct
 /* A table for the hashes of children, which are sorted. */
 static bool make_table(struct weir__table *table, const struct child *child, uint32_t n)
 {
-        uint64_t *hash = malloc(n * sizeof(*hash));
+        uint64_t *hash = malloc((n + (size_t)1) * sizeof(*hash));
         uint32_t n_hashes = 0;
         bool made;
 
@@ -278,7 +278,7 @@ static void add_rest(struct weir__compiler *c, uint32_t node, struct weir__range
                 return;
         weir__new_node(c, node)->flags |= WEIR__HAS_MORE;
         weir__new_extra(c, node)->rest = rest;
-        weir__add_leaf(c, rest, 0, c->order[range->from++]);
+        weir__add_leaf(c, rest, 0, c->order[range->from++].shape);
 }
 
 /* ---- Nodes. ---- */
@@ -303,7 +303,7 @@ static void skip_params(struct weir__compiler *c, uint32_t node, struct weir__ra
                 weir__new_node(c, node)->skip++;
                 range->depth++;
                 if (ends_here(c, *range)) {
-                        weir__add_leaf(c, node, 1, c->order[range->from++]);
+                        weir__add_leaf(c, node, 1, c->order[range->from++].shape);
                         return;
                 }
         }
@@ -314,7 +314,7 @@ static void build(struct weir__compiler *c, uint32_t node, struct weir__range ra
         bool is_root = range.depth == 0;
 
         if (ends_here(c, range))
-                weir__add_leaf(c, node, 0, c->order[range.from++]);
+                weir__add_leaf(c, node, 0, c->order[range.from++].shape);
         if (!is_root && !c->no_memory)
                 skip_params(c, node,
                             &range); /* the first key is always that of the first segment */

@@ -11,10 +11,14 @@ struct weir__vec {
         size_t n, cap, size;
 };
 
+struct weir__sorted {
+        const struct weir__shape *shape;
+};
+
 /* A router being made. Its parts grow, so all refer to each other by index. */
 struct weir__compiler {
         const struct weir__routes *routes;
-        const struct weir__shape **order; /* the shapes, sorted              */
+        struct weir__sorted       *order; /* all shapes                      */
         struct weir__vec           nodes;
         struct weir__vec           ups;   /* as many as nodes                */
         struct weir__vec           leaves;

@@ -19,8 +19,8 @@ static int compare_patterns(const struct weir__pattern *a, const struct weir__pa
 
 static int compare_shapes(const void *a, const void *b)
 {
-        const struct weir__shape *x = *(const struct weir__shape *const *)a;
-        const struct weir__shape *y = *(const struct weir__shape *const *)b;
+        const struct weir__shape *x = ((const struct weir__sorted *)a)->shape;
+        const struct weir__shape *y = ((const struct weir__sorted *)b)->shape;
 
         if (x->host != y->host)
                 return x->host < y->host ? -1 : 1;
@@ -35,7 +35,7 @@ static uint32_t build_tree(struct weir__compiler *c, uint32_t host, struct weir_
         struct weir__range own = { all->from, all->from, 0 };
         uint32_t root = weir__add_node(c, 0, 0);
 
-        while (own.to < all->to && c->order[own.to]->host == host)
+        while (own.to < all->to && c->order[own.to].shape->host == host)
                 own.to++;
         all->from = own.to;
         weir__build(c, root, own);
@@ -118,7 +118,7 @@ static void pack_all(struct weir__router *router, const struct weir__compiler *c
         router->node = node;
         router->root = node + c->root;
         router->quick = router->n_hosts ? node : router->root;
-        router->leaf = pack(router, c->leaves.at, vec_bytes(&c->leaves));
+        router->leaves = pack(router, c->leaves.at, vec_bytes(&c->leaves));
         router->up = pack(router, c->ups.at, vec_bytes(&c->ups));
         router->aux = pack(router, c->aux.at, vec_bytes(&c->aux));
         router->names = pack(router, c->names, router->route_end * sizeof(*c->names));
@@ -163,7 +163,7 @@ static bool compiler_init(struct weir__compiler *c, const struct weir__routes *r
                 .routes = routes,
                 .nodes.size = sizeof(struct weir__node),
                 .ups.size = sizeof(struct weir__up),
-                .leaves.size = sizeof(struct weir__leaf),
+                .leaves.size = 1 << WEIR__LINE_SHIFT,
                 .aux.size = sizeof(uint32_t),
                 .text.size = 1,
                 .order = malloc((routes->n_shapes + (size_t)1) * sizeof(*c->order)),
@@ -175,7 +175,7 @@ static bool compiler_init(struct weir__compiler *c, const struct weir__routes *r
         if (!c->order || !c->names || !c->host)
                 return false;
         for (uint32_t i = 0; i < routes->n_shapes; i++)
-                c->order[i] = &routes->shape[i];
+                c->order[i].shape = &routes->shape[i];
         qsort(c->order, routes->n_shapes, sizeof(*c->order), compare_shapes);
         reserve_nothing(c);
         return !c->no_memory;

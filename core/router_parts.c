@@ -199,14 +199,14 @@ static void name_params(struct weir__compiler *c, const struct weir__entry *entr
 void weir__add_leaf(struct weir__compiler *c, uint32_t node, unsigned side,
                     const struct weir__shape *shape)
 {
-        const size_t line = sizeof(struct weir__leaf), head = offsetof(struct weir__leaf, route);
+        const size_t line = c->leaves.size, head = sizeof(struct weir__leaf);
         struct weir__leaf leaf = { .number = (uint32_t)(shape - c->routes->shape) };
         struct methods m = sort_methods(shape);
         uint32_t at = weir__add_leaves(c, (head + m.n * sizeof(uint32_t) + line - 1) / line);
 
         place_params(c, &leaf, shape->entries->pattern);
         for (uint32_t i = 0; i < m.n; i++) {
-                leaf.methods |= UINT32_C(1) << m.entry[i]->method;
+                leaf.methods |= UINT32_C(1) << (m.entry[i]->method & 31);
                 name_params(c, m.entry[i]);
         }
         if (c->no_memory)

@@ -43,7 +43,7 @@ const char *weir__quoted(char out[WEIR__QUOTED], const char *text)
                 else
                         out[len++] = (char)c;
         }
-        strcpy(out + len, *text ? "...\"" : "\"");
+        snprintf(out + len, WEIR__QUOTED - len, "%s\"", *text ? "..." : "");
         return out;
 }
 

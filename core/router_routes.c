@@ -46,21 +46,15 @@ void weir__routes_free(struct weir__routes *routes)
         free(routes);
 }
 
-/* Doubles an array of `size`-byte things that has no room for one more. */
-static bool make_room(void *array, uint32_t n, uint32_t *cap, size_t size)
+/* The array of `n` things with room for one more; NULL, and the array as it was, without memory. */
+static void *make_room(void *array, uint32_t n, uint32_t *cap, size_t size)
 {
         uint32_t wanted = n < 8 ? 16 : 2 * n;
-        void *grown;
+        void *grown = n < *cap ? array : realloc(array, wanted * size);
 
-        if (n < *cap)
-                return true;
-        memcpy(&grown, array, sizeof(grown));
-        grown = realloc(grown, wanted * size);
-        if (!grown)
-                return false;
-        memcpy(array, &grown, sizeof(grown));
-        *cap = wanted;
-        return true;
+        if (grown && n >= *cap)
+                *cap = wanted;
+        return grown;
 }
 
 /* ---- Hosts. ---- */
@@ -68,18 +62,19 @@ static bool make_room(void *array, uint32_t n, uint32_t *cap, size_t size)
 /* The number of a host, UINT32_MAX without memory. */
 static uint32_t host_number(struct weir__routes *routes, const char *host)
 {
-        char *copy;
+        char *copy, **grown;
 
         for (uint32_t i = 1; i < routes->n_hosts; i++) {
                 if (strcmp(routes->host[i], host) == 0)
                         return i;
         }
-        copy = strdup(host);
-        if (!copy ||
-            !make_room(&routes->host, routes->n_hosts, &routes->hosts_cap, sizeof(*routes->host))) {
-                free(copy);
+        grown = make_room(routes->host, routes->n_hosts, &routes->hosts_cap, sizeof(*grown));
+        if (!grown)
                 return UINT32_MAX;
-        }
+        routes->host = grown;
+        copy = strdup(host);
+        if (!copy)
+                return UINT32_MAX;
         routes->host[routes->n_hosts] = copy;
         return routes->n_hosts++;
 }
@@ -208,11 +203,15 @@ static int file(struct weir__routes *routes, uint32_t host, struct weir__entry *
 {
         uint64_t hash = hash_shape(host, entry->pattern);
         char quoted[WEIR__QUOTED];
+        struct weir__shape *grown;
         uint32_t *bucket;
         int error;
 
-        if (!grow_buckets(routes) || !make_room(&routes->shape, routes->n_shapes,
-                                                &routes->shapes_cap, sizeof(*routes->shape)))
+        grown = make_room(routes->shape, routes->n_shapes, &routes->shapes_cap, sizeof(*grown));
+        if (!grown)
+                return -ENOMEM;
+        routes->shape = grown;
+        if (!grow_buckets(routes))
                 return -ENOMEM;
         bucket = find_bucket(routes, hash, host, entry->pattern);
         if (*bucket == 0) {

@@ -179,6 +179,7 @@ static bool wide_init(struct wide *wide, struct weir__table *table, uint32_t n)
                 return true;
         wide_finish(wide);
         free(table->displacement);
+        table->displacement = NULL;
         return false;
 }
 

@@ -80,8 +80,8 @@ struct weir__up {
 };
 
 /*
- * Where a pattern ends: a place. One line, or several when route[] is longer: first the methods
- * below WEIR_CUSTOM, then WEIR_ANY, then the app's own.
+ * Where a pattern ends: a place. One line, or several for more than 8 routes: first those for
+ * methods below WEIR_CUSTOM, then WEIR_ANY, then the app's own.
  */
 struct weir__leaf {
         uint32_t number;
@@ -91,7 +91,7 @@ struct weir__leaf {
         uint16_t unused;
         uint32_t trim;    /* in aux, by parameter: prefix_len | suffix_len << 16, or TRIM_REST  */
         uint8_t  seg[WEIR_MAX_PARAMS];
-        uint32_t route[8];
+        uint32_t route[];
 };
 
 #define WEIR__FEW_PARAMS 3
@@ -111,7 +111,7 @@ struct weir__router {
         _Alignas(64) const struct weir__node *quick; /* root, or dead when there are hosts */
         const struct weir__node *root; /* of routes without a host             */
         const struct weir__node *node;
-        const struct weir__leaf *leaf;
+        const char              *leaves;
         const struct weir__up   *up;                /* by node                              */
         const uint32_t          *aux;
         const uint32_t          *names;             /* by route, in aux: text and length of each */
@@ -123,7 +123,7 @@ struct weir__router {
 };
 
 _Static_assert(sizeof(struct weir__node) == 1 << WEIR__LINE_SHIFT, "a node is a cache line");
-_Static_assert(sizeof(struct weir__leaf) == 64, "a leaf is a cache line");
+_Static_assert(sizeof(struct weir__leaf) == 32, "a leaf and 8 routes are a cache line");
 _Static_assert(WEIR__MAX_PATH < WEIR__HOLE, "a tag holds any length");
 
 static inline const struct weir__extra *weir__extra_of(const struct weir__router *router,
@@ -135,7 +135,7 @@ static inline const struct weir__extra *weir__extra_of(const struct weir__router
 static inline const struct weir__leaf *weir__leaf_at(const struct weir__router *router,
                                                      uint32_t leaf)
 {
-        return (const void *)((const char *)router->leaf + leaf);
+        return (const void *)(router->leaves + leaf);
 }
 
 /* ---- Segments as numbers. ---- */
