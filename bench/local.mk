@@ -3,10 +3,12 @@ benches = \
   bench/json \
   bench/load \
   bench/mallocs \
+  bench/router \
   bench/serve_raw_mhd \
   bench/serve_weir
 
 bench_json_LDADD = $(LDADD) -lm
+bench_router_SOURCES = bench/router.c bench/router_sets.c bench/router_sets.h
 
 # Programs over the public interface alone use the library as an installed program would: libweir.so.
 bench_mallocs_SOURCES = bench/mallocs.c bench/subject.c bench/subject.h bench/peers.h
