@@ -432,6 +432,7 @@ static void expire(struct weir__mhd *mhd)
                                                                                  swallow));
 
                 WEIR__COUNT(mhd->loop, linger_cut);
+                cut(conn, conn->cell);
                 shutdown(conn->fd, SHUT_RDWR);
         }
 }

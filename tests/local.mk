@@ -36,6 +36,7 @@ http_sources = \
   tests/http.h \
   tests/http_attacks.h \
   tests/http_bodiless.c \
+  tests/http_body.c \
   tests/http_guard.c \
   tests/http_keepalive.c \
   tests/http_leave.c \
