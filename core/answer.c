@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #define TEXT "text/plain; charset=utf-8"
 
@@ -61,10 +62,15 @@ enum weir_flow weir__answer_oom(struct weir_ctx *ctx)
 {
         struct weir__cell *cell = weir__cell_of(ctx);
 
-        if (!(ctx->flags & WEIR__OVERFLOW))
+        if (!(ctx->flags & WEIR__OVERFLOW)) {
                 WEIR__COUNT(cell->loop, arena_full);
+                weir_log(weir_app(ctx), WEIR_LOG_ERROR,
+                         "%.*s %s: the answer does not fit: %u of "
+                         "%d header fields, %zu bytes left of the arena (see .arena)",
+                         WEIR_FMT(ctx->method_name), ctx->pattern, cell->answer.n_fields,
+                         WEIR__MAX_FIELDS, (size_t)(ctx->end - ctx->brk));
+        }
         ctx->flags |= WEIR__OVERFLOW;
-        cell->answer.n_fields = 0;
         return weir__answer_fixed(ctx, WEIR__STATIC_500);
 }
 
@@ -81,12 +87,18 @@ enum weir_flow weir__answer_buf(struct weir_ctx *ctx, int status, const char *ty
         return answer(ctx, status, str_of(type), &body);
 }
 
+/* A body gets half of what is left of the arena: headers are still to come. */
+static size_t room_for_body(const struct weir_ctx *ctx)
+{
+        return (size_t)(ctx->end - ctx->brk) / 2;
+}
+
 enum weir_flow weir_bytes(struct weir_ctx *ctx, int status, const char *type, struct weir_str bytes)
 {
         struct weir__body body = { .kind = WEIR__BYTES };
         struct weir__buf buf = { 0 };
 
-        if (bytes.len <= (size_t)(ctx->end - ctx->brk)) {
+        if (bytes.len <= room_for_body(ctx)) {
                 if (bytes.len)
                         memcpy(ctx->brk, bytes.ptr, bytes.len);
                 body.bytes = (struct weir_str){ ctx->brk, bytes.len };
@@ -109,7 +121,7 @@ enum weir_flow weir_text(struct weir_ctx *ctx, int status, const char *text)
 static WEIR_PRINTF(4, 0) enum weir_flow
         format(struct weir_ctx *ctx, int status, const char *type, const char *fmt, va_list args)
 {
-        size_t room = (size_t)(ctx->end - ctx->brk);
+        size_t room = room_for_body(ctx);
         struct weir__body body = { .kind = WEIR__BYTES };
         struct weir__buf buf = { 0 };
         va_list again;
@@ -167,10 +179,19 @@ enum weir_flow weir_status(struct weir_ctx *ctx, int status)
         return answer(ctx, status, (struct weir_str){ 0 }, &(struct weir__body){ 0 });
 }
 
+/* Does a regular file end before `end`? Sending would wait for what never comes. */
+static bool is_beyond(int fd, uint64_t end)
+{
+        struct stat st;
+
+        return fstat(fd, &st) < 0 || (S_ISREG(st.st_mode) && (uint64_t)st.st_size < end);
+}
+
 enum weir_flow weir_file(struct weir_ctx *ctx, int status, const char *type, int fd,
                          uint64_t offset, uint64_t size)
 {
-        if (fd < 0 || offset > INT64_MAX || size > INT64_MAX - offset) {
+        if (fd < 0 || offset > INT64_MAX || size > INT64_MAX - offset ||
+            is_beyond(fd, offset + size)) {
                 weir_log(weir_app(ctx), WEIR_LOG_ERROR,
                          "%s: weir_file() of descriptor %d, "
                          "offset %llu, size %llu",
@@ -220,8 +241,8 @@ enum weir_flow weir_redirect(struct weir_ctx *ctx, int status, const char *locat
                      status == 308;
 
         if (!known || !weir_set_header(ctx, "Location", location)) {
-                weir_log(weir_app(ctx), WEIR_LOG_ERROR, "%s: weir_redirect(%d) to a bad location",
-                         ctx->pattern, status);
+                weir_log(weir_app(ctx), WEIR_LOG_ERROR, "%s: weir_redirect(): %d %s", ctx->pattern,
+                         status, known ? "to what is no field value" : "is no redirect");
                 WEIR__COUNT(weir__cell_of(ctx)->loop, bad_answers);
                 return weir__answer_fixed(ctx, WEIR__STATIC_500);
         }
@@ -234,8 +255,8 @@ void weir_close(struct weir_ctx *ctx)
 }
 
 /*
- * An overflow wins over what was answered after it. 204 and 304 have no body, 205 an empty one
- * (RFC 9110 6.4.1, 15.3.6).
+ * An overflow wins over what was answered after it. 204 has no body, 205 an empty one (RFC 9110
+ * 6.4.1, 15.3.6). That of a 304 is not sent, but its length is that of the 200 (8.6).
  */
 void weir__answer_settle(struct weir__cell *cell)
 {
@@ -243,9 +264,8 @@ void weir__answer_settle(struct weir__cell *cell)
 
         if (ctx->flags & WEIR__OVERFLOW)
                 weir__answer_oom(ctx);
-        if (ctx->status != 204 && ctx->status != 205 && ctx->status != 304)
+        if (ctx->status != 204 && ctx->status != 205)
                 return;
         weir__body_drop(cell, &cell->answer.body);
-        if (ctx->status != 304)
-                cell->answer.type = (struct weir_str){ 0 };
+        cell->answer.type = (struct weir_str){ 0 };
 }

@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <strings.h>
 
+#define MAX_COOKIE 4200 /* RFC 6265 6.1 wants 4096 bytes of name, value and attributes to work */
+
 /* Does weir write this field itself, from what the answer is? */
 static bool is_reserved(const char *name)
 {
@@ -34,9 +36,11 @@ static bool is_content_type(const char *name, size_t len)
         return len == 12 && !strncasecmp(name, "Content-Type", 12);
 }
 
-static bool refuse(struct weir_ctx *ctx)
+static bool refuse(struct weir_ctx *ctx, const char *name)
 {
         WEIR__COUNT(weir__cell_of(ctx)->loop, bad_headers);
+        weir_log(weir_app(ctx), WEIR_LOG_DEBUG, "%.*s %s: header field %s is refused",
+                 WEIR_FMT(ctx->method_name), ctx->pattern, name ? name : "(NULL)");
         return false;
 }
 
@@ -114,7 +118,7 @@ bool weir_set_header(struct weir_ctx *ctx, const char *name, const char *value)
         size_t len = name ? allowed_name(name, text) : 0;
 
         if (!len)
-                return refuse(ctx);
+                return refuse(ctx, name);
         weir_remove_header(ctx, name);
         return append(ctx, (struct weir_str){ name, len }, text);
 }
@@ -125,7 +129,7 @@ bool weir_add_header(struct weir_ctx *ctx, const char *name, const char *value)
         size_t len = name ? allowed_name(name, text) : 0;
 
         if (!len)
-                return refuse(ctx);
+                return refuse(ctx, name);
         return append(ctx, (struct weir_str){ name, len }, text);
 }
 
@@ -141,7 +145,6 @@ bool weir_set_headerf(struct weir_ctx *ctx, const char *name, const char *fmt, .
         char *text = ctx->brk;
         size_t room = (size_t)(ctx->end - ctx->brk);
         va_list args;
-        bool ok;
         int len;
 
         va_start(args, fmt);
@@ -152,8 +155,7 @@ bool weir_set_headerf(struct weir_ctx *ctx, const char *name, const char *fmt, .
                 return false;
         }
         ctx->brk += len + 1;
-        ok = weir_set_header(ctx, name, text);
-        return ok;
+        return weir_set_header(ctx, name, text);
 }
 
 struct weir_str weir_answer_header(const struct weir_ctx *ctx, const char *name)
@@ -174,11 +176,10 @@ struct weir_str weir_answer_header(const struct weir_ctx *ctx, const char *name)
 
 bool weir_set_cookie(struct weir_ctx *ctx, const struct weir_cookie *cookie)
 {
-        char *text = ctx->brk;
-        ptrdiff_t len = weir__cookie_format(text, (size_t)(ctx->end - ctx->brk), cookie);
+        char text[MAX_COOKIE];
+        ptrdiff_t len = weir__cookie_format(text, sizeof(text), cookie);
 
         if (len < 0)
-                return refuse(ctx);
-        ctx->brk += len;
+                return refuse(ctx, "Set-Cookie");
         return append(ctx, WEIR_STR("Set-Cookie"), (struct weir_str){ text, (size_t)len });
 }

@@ -20,6 +20,7 @@ void weir__error(struct weir__app *app, const char *fmt, ...)
         va_end(args);
         pthread_mutex_lock(&app->lock);
         if (!app->error) {
+                app->error_of_start = app->starting;
                 app->error = strdup(text);
                 if (!app->error)
                         app->error = no_memory;
@@ -27,10 +28,10 @@ void weir__error(struct weir__app *app, const char *fmt, ...)
         pthread_mutex_unlock(&app->lock);
 }
 
-void weir__forget_error(struct weir__app *app)
+void weir__forget_start_error(struct weir__app *app)
 {
         pthread_mutex_lock(&app->lock);
-        if (app->tree && app->error) {
+        if (app->error_of_start && app->error) {
                 if (app->error != no_memory)
                         free(app->error);
                 app->error = NULL;
@@ -60,9 +61,13 @@ bool weir__is_open(struct weir *scope, const char *call)
 {
         if (!scope)
                 return false;
-        if (scope->app->frozen)
+        if (scope->app->frozen) {
                 weir__error(scope->app,
-                            "%s came after the start: set the app up before weir_start()", call);
+                            "%s came after the app was compiled: set it up before "
+                            "weir_start(), weir_dump() and weir_ask()",
+                            call);
+                weir_log(scope, WEIR_LOG_ERROR, "%s came too late and is lost", call);
+        }
         return !scope->app->frozen;
 }
 
@@ -205,11 +210,17 @@ struct weir *weir_group(struct weir *parent, const char *prefix,
                 scope->options = *options;
         scope->parent = parent;
         scope->app = parent->app;
-        scope->number = parent->app->n_scopes++;
         scope->prefix = weir__keep(parent, weir__concat(parent->prefix, prefix));
         if (scope->options.host || parent->host)
                 scope->host = weir__keep(
                         parent, strdup(scope->options.host ? scope->options.host : parent->host));
+        if (!scope->prefix || ((scope->options.host || parent->host) && !scope->host)) {
+                free(scope->prefix);
+                free(scope->host);
+                free(scope);
+                return NULL;
+        }
+        scope->number = parent->app->n_scopes++;
         parent->app->last_scope->next = scope;
         parent->app->last_scope = scope;
         return scope;

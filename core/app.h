@@ -105,6 +105,7 @@ struct weir__app {
         struct weir__local_def  locals[WEIR__MAX_LOCALS];
         uint32_t                n_scopes, n_routes, n_uses, n_statics, n_locals;
         bool                    frozen;  /* setup is over                                  */
+        bool                    starting, error_of_start; /* is `error` one of weir_start()?  */
         char                   *error;   /* the first one                                  */
         struct weir__tree      *tree;
         struct weir__asker     *asker;
@@ -126,7 +127,7 @@ void *weir__keep(struct weir *scope, void *memory);
 char *weir__concat(const char *a, const char *b);
 
 /* Drops an error of an earlier start; one of the setup stays. */
-void weir__forget_error(struct weir__app *app);
+void weir__forget_start_error(struct weir__app *app);
 
 /* Compiles the tree once. 0, or -1 with a sticky error. */
 int weir__freeze(struct weir__app *app);

@@ -213,6 +213,7 @@ static void add_fields(struct weir__cell *cell, const struct head *head, char *l
 
 static bool pull_all(struct weir__cell *cell, struct weir__buf *out, bool *broken)
 {
+        uint64_t length = weir__body_length(&cell->answer.body);
         struct weir__pool *pool = &cell->loop->pool;
         ssize_t n;
 
@@ -222,7 +223,7 @@ static bool pull_all(struct weir__cell *cell, struct weir__buf *out, bool *broke
                 n = weir__body_pull(cell, &cell->answer.body, out->ptr + out->len, 4096);
                 out->len += n > 0 ? (size_t)n : 0;
         } while (n > 0);
-        *broken = n < 0;
+        *broken = n < 0 || (length != WEIR_UNKNOWN_LENGTH && out->len < length);
         return true;
 }
 
@@ -246,6 +247,22 @@ static struct weir_reply *make_reply(int status, struct weir_str head, struct we
         return reply;
 }
 
+static bool sends_body(const struct weir__cell *cell)
+{
+        return cell->ctx.method != WEIR_HEAD && cell->ctx.status != 304;
+}
+
+/* Does the request want the connection closed behind the answer (RFC 9112 9.3)? */
+static bool client_closes(const struct weir__cell *cell)
+{
+        struct weir_str value = weir_header(&cell->ctx, "Connection");
+        char text[256] = "";
+
+        if (value.len && value.len < sizeof(text))
+                memcpy(text, value.ptr, value.len);
+        return cell->version == 10 ? !strcasestr(text, "keep-alive") : !!strcasestr(text, "close");
+}
+
 static struct weir_reply *take_reply(struct weir__cell *cell)
 {
         struct weir__pool *pool = &cell->loop->pool;
@@ -254,13 +271,12 @@ static struct weir_reply *take_reply(struct weir__cell *cell)
         uint64_t length = weir__body_length(&cell->answer.body);
         bool broken = false;
 
-        if (weir__wire_fields(cell, &head) &&
-            (cell->ctx.method == WEIR_HEAD || pull_all(cell, &body, &broken)))
+        if (weir__wire_fields(cell, &head) && (!sends_body(cell) || pull_all(cell, &body, &broken)))
                 reply = make_reply(cell->ctx.status, (struct weir_str){ head.ptr, head.len },
                                    (struct weir_str){ body.ptr, body.len });
         if (reply) {
                 reply->length = length;
-                reply->closes = cell->answer.close;
+                reply->closes = cell->answer.close || client_closes(cell);
                 reply->broken = broken;
         }
         cell->sent_bytes = body.len;

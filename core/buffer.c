@@ -53,9 +53,11 @@ static void *take(struct weir__pool *pool, size_t size, size_t *cap)
                 pool->kept -= *cap;
                 return buf;
         }
-        atomic_store_explicit(&pool->from_heap,
-                              atomic_load_explicit(&pool->from_heap, memory_order_relaxed) + 1,
-                              memory_order_relaxed);
+        if (pool->from_heap)
+                atomic_store_explicit(pool->from_heap,
+                                      atomic_load_explicit(pool->from_heap, memory_order_relaxed) +
+                                              1,
+                                      memory_order_relaxed);
         return malloc(*cap);
 }
 

@@ -17,7 +17,7 @@ struct weir__free_buf;
 struct weir__pool {
         struct weir__free_buf *free[WEIR__BUF_CLASSES];
         size_t                 kept, max_kept;
-        _Atomic uint64_t       from_heap; /* written by the owner, read by anyone: relaxed */
+        _Atomic uint64_t *from_heap; /* counts, when it is there: the owner writes, relaxed   */
 };
 
 /* A growable run of bytes. All zero is an empty one. */

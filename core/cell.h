@@ -16,6 +16,7 @@
 #include "buffer.h"
 #include "fields.h"
 #include "plan.h"
+#include <stdatomic.h>
 
 #define WEIR__MAX_FIELDS 32  /* header fields of an answer            */
 #define WEIR__HOST_MAX   255 /* bytes of a host name (RFC 1035 2.3.4) */
@@ -41,7 +42,7 @@ struct weir__loop {
         const struct weir__transport *transport;
         struct weir__clock       clock;
         uint32_t                 number;
-        bool                     draining;    /* answers say close                */
+        atomic_bool              draining;    /* answers say close; any thread sets it, relaxed */
         struct weir__cell       *free_cells;
         struct weir__pool        pool;
         void                    *local[WEIR__MAX_LOCALS + 1]; /* from 1 */
@@ -55,6 +56,11 @@ struct weir__loop {
 void weir__loop_init(struct weir__loop *loop, struct weir__app *app, uint32_t number,
                      const struct weir__transport *transport);
 void weir__loop_finish(struct weir__loop *loop);
+
+static inline bool weir__is_draining(const struct weir__loop *loop)
+{
+        return atomic_load_explicit(&loop->draining, memory_order_relaxed);
+}
 
 /* ---- The head of a request: WEIR__PEEK bytes behind each start can be read (bytes.h). ---- */
 
@@ -153,9 +159,11 @@ struct weir__cell {
         uint16_t version;                /* 10 or 11                                */
         uint16_t n_headers;
         bool too_many_headers, inexact;  /* what the transport noticed: guard.c     */
-        bool chunked, has_length, expects_continue;
+        bool chunked, expects_continue;
+        bool no_memory;                  /* for reading the path: 503               */
         uint16_t transport_status;       /* what the transport answered itself      */
         bool linger;                     /* close this connection slowly            */
+        bool broken;                     /* the app's own stream broke off          */
         bool cut;                        /* answered by hand: mhd.c                 */
         bool has_query;                  /* its first byte is hidden: mhd.c         */
         char hidden;                     /* the first byte of the query: mhd.c      */

@@ -65,6 +65,8 @@ struct weir__cell *weir__cell_get(struct weir__loop *loop)
         ctx = &cell->ctx;
         zero(&cell->place,
              offsetof(struct weir__cell, path_shadow) - offsetof(struct weir__cell, place));
+        cell->path.text = NULL;
+        cell->answer.type = (struct weir_str){ 0 };
         cell->answer.n_fields = 0;
         cell->answer.close = false;
         ctx->links = NULL;
@@ -127,6 +129,7 @@ void weir__loop_init(struct weir__loop *loop, struct weir__app *app, uint32_t nu
                 .number = number,
         };
         weir__pool_init(&loop->pool, (size_t)app->options.pool_memory);
+        loop->pool.from_heap = &loop->counters.at[WEIR__STAT(buffers_heap)];
 }
 
 void weir__loop_finish(struct weir__loop *loop)

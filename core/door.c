@@ -13,7 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PAUSE_MS 50
+#define PAUSE_MS   50
+#define MAX_QUEUED 65536 /* clients that go on connecting must not hold up a stop */
 
 static bool watch(int epoll_fd, int fd, uint32_t events, void *what)
 {
@@ -130,8 +131,10 @@ void weir__door_run(struct weir__door *door, int wait_ms)
 void weir__door_close(struct weir__door *door)
 {
         for (unsigned i = 0; i < door->n_sockets; i++) {
-                while (door->sockets[i].fd >= 0 && accept_one(door, &door->sockets[i]))
-                        ;
+                for (int n = 0; n < MAX_QUEUED && door->sockets[i].fd >= 0; n++) {
+                        if (!accept_one(door, &door->sockets[i]))
+                                break;
+                }
                 weir__listen_close(&door->sockets[i]);
         }
 }

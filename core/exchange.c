@@ -26,7 +26,8 @@ static void verdict(struct weir__cell *cell)
 {
         weir__chain_unwind(cell);
         cell->phase = WEIR__ANSWERED;
-        if (cell->loop->draining || (cell->chunked && !cell->loop->transport->checks_chunks))
+        if (atomic_load_explicit(&cell->loop->draining, memory_order_relaxed) ||
+            (cell->chunked && !cell->loop->transport->checks_chunks))
                 cell->answer.close = true;
 }
 
@@ -152,17 +153,21 @@ void weir__exchange_end(struct weir__cell *cell)
         verdict(cell);
 }
 
-/* For a request that never had its verdict. */
+/* For a request that never had its verdict. Nothing that hooks answer now goes out. */
 static void late_verdict(struct weir__cell *cell, enum weir__end end)
 {
         struct weir_ctx *ctx = &cell->ctx;
+        int status = end == WEIR__REFUSED ? cell->transport_status : end == WEIR__GONE ? 499 : 503;
+        enum weir_outcome outcome;
 
-        weir_status(ctx, end == WEIR__REFUSED ? cell->transport_status
-                         : end == WEIR__GONE  ? 499
-                                              : 503);
+        ctx->flags &= (uint8_t)~WEIR__OVERFLOW;
+        weir_status(ctx, status);
         if (end != WEIR__REFUSED)
                 ctx->outcome = end == WEIR__GONE ? WEIR_ABORT : WEIR_SHUTDOWN;
+        outcome = ctx->outcome;
         verdict(cell);
+        ctx->status = (uint16_t)status;
+        ctx->outcome = (uint8_t)outcome;
 }
 
 void weir__exchange_done(struct weir__cell *cell, uint64_t bytes, enum weir__end end)

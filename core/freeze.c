@@ -11,7 +11,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define WEIR__MAX_BODY (1 << 20)
+#define DEFAULT_MAX_BODY (1 << 20)
+#define REST             "/{weir__rest...}"
 
 /* Where phases stand; WEIR_APP is 0 and comes late. */
 static int rank(enum weir_phase phase)
@@ -188,7 +189,7 @@ static bool compile_scope(struct weir__tree *tree, struct weir *scope, struct ho
         static const struct weir__link answer_miss = { .on_request = weir__serve_miss,
                                                        .at = WEIR_AT_BODY,
                                                        .phase = WEIR_SERVE };
-        static const struct weir__place top = { .max_body = WEIR__MAX_BODY,
+        static const struct weir__place top = { .max_body = DEFAULT_MAX_BODY,
                                                 .slash = WEIR_SLASH_STRICT };
         struct weir__place *place = &tree->scope[scope->number];
         const struct weir_scope_options *o = &scope->options;
@@ -246,13 +247,13 @@ static bool compile_prefixes(struct weir__tree *tree)
                 size_t len = strlen(scope->prefix);
                 int added;
 
-                if (len + 16 > sizeof(pattern))
+                if (len + sizeof(REST) > sizeof(pattern))
                         continue; /* then its routes are refused for their length */
                 memcpy(pattern, scope->prefix, len + 1);
                 added = len ? weir__routes_add(routes, scope->host, WEIR_GET, pattern,
                                                scope->number, &leaf, error, sizeof(error))
                             : 0;
-                memcpy(pattern + len, "/{weir__rest...}", 17);
+                memcpy(pattern + len, REST, sizeof(REST));
                 if (added == 0 || added == -EEXIST)
                         added = weir__routes_add(routes, scope->host, WEIR_GET, pattern,
                                                  scope->number, &leaf, error, sizeof(error));
@@ -391,10 +392,10 @@ struct weir__tree *weir__tree_new(struct weir__app *app)
 
 int weir__freeze(struct weir__app *app)
 {
-        if (app->error)
-                return -1;
         if (app->tree)
                 return 0;
+        if (app->error)
+                return -1;
         app->frozen = true;
         app->tree = weir__tree_new(app);
         if (!app->tree) {

@@ -28,6 +28,7 @@ struct guard {
         uint32_t        seen;
         uint32_t        n_hosts;
         bool            not_implemented;
+        bool            blanks;  /* the field at hand had some behind its value */
 };
 
 /* The lengths of the names that classify() knows, as bits. A longer one may look like one. */
@@ -68,7 +69,6 @@ static void content_length(struct weir__cell *cell, struct guard *guard, struct 
                 }
                 length = length * 10 + digit;
         }
-        cell->has_length = true;
         cell->content_length = length;
 }
 
@@ -76,6 +76,8 @@ static void content_length(struct weir__cell *cell, struct guard *guard, struct 
 static void transfer_encoding(struct weir__cell *cell, struct guard *guard, struct weir_str v)
 {
         cell->chunked = v.len == 7 && weir__same_token(v.ptr, "chunked", 7);
+        if (guard->blanks)
+                refuse(guard, WEIR_GUARD_TRANSFER_ENCODING); /* MHD 0.9.75 compares with them */
         if (!cell->chunked) {
                 guard->not_implemented = true;
                 refuse(guard, WEIR_GUARD_TRANSFER_ENCODING);
@@ -157,7 +159,8 @@ static void field(struct weir__cell *cell, struct guard *guard, struct weir__hea
         struct weir_str name = { header->name, header->name_len };
         struct weir_str value = { header->value, header->value_len };
 
-        if (value.len && value.ptr[value.len - 1] <= ' ')
+        guard->blanks = value.len && value.ptr[value.len - 1] <= ' ';
+        if (guard->blanks)
                 value.len = header->value_len = without_blanks(value.ptr, header->value_len);
         if (weir__peek_odd_name(name.ptr, name.len) && !weir__is_token(name.ptr, name.len))
                 refuse(guard, WEIR_GUARD_HEADER_NAME);

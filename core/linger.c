@@ -36,7 +36,7 @@ static void end(struct weir__mhd *mhd, struct weir__linger *linger)
 
 void weir__linger_add(struct weir__mhd *mhd, int fd)
 {
-        struct epoll_event event = { .events = EPOLLIN | EPOLLRDHUP | EPOLLET };
+        struct epoll_event event = { .events = EPOLLIN | EPOLLRDHUP };
         struct weir__linger *linger;
 
         if (mhd->n_lingers == MAX_LINGERS) {
@@ -52,7 +52,8 @@ void weir__linger_add(struct weir__mhd *mhd, int fd)
                 return;
         }
         shutdown(linger->fd, SHUT_WR);
-        epoll_ctl(mhd->epoll_fd, EPOLL_CTL_ADD, linger->fd, &event); /* else the timer finds it */
+        event.data.ptr = linger;
+        epoll_ctl(mhd->linger_fd, EPOLL_CTL_ADD, linger->fd, &event); /* else the timer finds it */
         linger->next = mhd->lingers;
         if (mhd->lingers)
                 mhd->lingers->prev = linger;
@@ -77,16 +78,29 @@ static bool drop_input(struct weir__mhd *mhd, struct weir__linger *linger)
         return n < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
+bool weir__linger_init(struct weir__mhd *mhd)
+{
+        struct epoll_event event = { .events = EPOLLIN }; /* MHD passes over ptr NULL */
+
+        mhd->linger_fd = epoll_create1(EPOLL_CLOEXEC);
+        return mhd->linger_fd >= 0 &&
+               epoll_ctl(mhd->epoll_fd, EPOLL_CTL_ADD, mhd->linger_fd, &event) == 0;
+}
+
 void weir__linger_turn(struct weir__mhd *mhd, uint64_t now_ns)
 {
-        for (struct weir__linger *linger = mhd->lingers, *next; linger; linger = next) {
-                next = linger->next;
-                if (!drop_input(mhd, linger)) {
-                        end(mhd, linger);
-                } else if (linger->timer.due_ns <= now_ns) {
-                        WEIR__COUNT(mhd->loop, linger_cut);
-                        end(mhd, linger);
-                }
+        struct epoll_event events[MAX_LINGERS];
+        int n = epoll_wait(mhd->linger_fd, events, MAX_LINGERS, 0);
+        struct weir__timer *timer;
+
+        for (int i = 0; i < n; i++) {
+                if (!drop_input(mhd, events[i].data.ptr))
+                        end(mhd, events[i].data.ptr);
+        }
+        while ((timer = weir__timer_due(&mhd->linger_timers, now_ns))) {
+                WEIR__COUNT(mhd->loop, linger_cut);
+                end(mhd, (struct weir__linger *)(void *)((char *)timer -
+                                                         offsetof(struct weir__linger, timer)));
         }
 }
 

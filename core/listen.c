@@ -187,6 +187,7 @@ static int open_unix(struct weir__socket *sock, const char *address,
         unsigned mode = options->unix_mode ? options->unix_mode : 0660;
         const char *path = address + 5;
         struct stat st;
+        bool bound;
         int code;
 
         if (!*path || strlen(path) >= sizeof(un.sun_path))
@@ -197,6 +198,7 @@ static int open_unix(struct weir__socket *sock, const char *address,
                 return fail_errno(error, size, address, errno);
         fchmod(sock->fd, mode); /* what the file gets at bind(), less the umask */
         code = bind_unix(sock->fd, &un);
+        bound = code == 0;
         if (code == 0 && chmod(path, mode) == 0 && lstat(path, &st) == 0) {
                 sock->path = path;
                 sock->dev = st.st_dev;
@@ -211,7 +213,10 @@ static int open_unix(struct weir__socket *sock, const char *address,
                      "or stop the process that listens there");
         else
                 fail_errno(error, size, address, -code);
+        if (bound)
+                unlink(path);
         close(sock->fd);
+        sock->fd = -1;
         return -1;
 }
 

@@ -18,6 +18,7 @@ libweircore_la_SOURCES = \
   core/clock.c \
   core/clock.h \
   core/cookie.c \
+  core/cpus.c \
   core/ctx.c \
   core/decimal.c \
   core/door.c \
@@ -49,16 +50,18 @@ libweircore_la_SOURCES = \
   core/loop.h \
   core/mhd.c \
   core/mhd.h \
+  core/mhd_block.c \
   core/mhd_private.h \
   core/mhd_probe.c \
   core/mhd_response.c \
+  core/mhd_slot.c \
   core/number.c \
   core/number.h \
   core/path.c \
   core/path.h \
   core/path_scan.h \
-  core/plan.h \
   core/peer.c \
+  core/plan.h \
   core/problem.c \
   core/request.c \
   core/route.c \
@@ -79,6 +82,7 @@ libweircore_la_SOURCES = \
   core/router_tree.h \
   core/router_walk.c \
   core/router_walk.h \
+  core/run.c \
   core/server.c \
   core/server.h \
   core/setup.c \

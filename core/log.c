@@ -91,7 +91,7 @@ void weir__log_request(const struct weir__cell *cell)
                  ctx->outcome >= WEIR_SHED ? " " : "",
                  ctx->outcome == WEIR_SHED       ? "shed"
                  : ctx->outcome == WEIR_TIMEOUT  ? "timeout"
-                 : ctx->outcome == WEIR_ABORT    ? "client gone"
+                 : ctx->outcome == WEIR_ABORT    ? cell->broken ? "broken off" : "client gone"
                  : ctx->outcome == WEIR_SHUTDOWN ? "shutdown"
                                                  : "");
 }

@@ -6,9 +6,10 @@
  *
  *      thread                                  others
  *      asleep = true   (seq_cst)               queue/mode  (then seq_cst)
- *      is there work?  (seq_cst)               asleep?  -> write to wake_fd
+ *      is there work?  (seq_cst)               asleep and not poked?  -> poked, write to wake_fd
  *
- * Either the thread sees the work, or they see that it sleeps.
+ * Either the thread sees the work, or they see that it sleeps. wake_fd stays readable until the
+ * thread has read it, so that a wake-up which comes between two sleeps is not lost.
  */
 #include "loop.h"
 
@@ -27,6 +28,7 @@ struct weir__worker {
         pthread_t             thread;
         int                   wake_fd;
         atomic_bool           asleep;
+        atomic_bool           poked;    /* wake_fd was or is about to be written       */
         _Atomic int           mode;
         atomic_uint           load;     /* connections open or queued                  */
         unsigned              known;    /* those of them that MHD has had              */
@@ -54,10 +56,13 @@ void weir__set_own_thread(const struct weir__app *app)
 
 int weir__thread_create(pthread_t *thread, void *(*run)(void *arg), void *arg)
 {
+        static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGPROF };
         sigset_t all, before;
         int error;
 
         sigfillset(&all);
+        for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+                sigdelset(&all, faults[i]);
         pthread_sigmask(SIG_SETMASK, &all, &before);
         error = pthread_create(thread, NULL, run, arg);
         pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -70,8 +75,10 @@ static void wake(struct weir__worker *worker)
 {
         uint64_t one = 1;
 
-        if (atomic_load(&worker->asleep) && write(worker->wake_fd, &one, sizeof(one)) < 0)
-                return; /* the counter is full: it is awake */
+        if (!atomic_load(&worker->asleep) || atomic_exchange(&worker->poked, true))
+                return;
+        if (write(worker->wake_fd, &one, sizeof(one)) < 0)
+                atomic_store(&worker->poked, false); /* cannot be: one write per read */
 }
 
 static bool grow_queue(struct weir__worker *worker)
@@ -110,6 +117,8 @@ unsigned weir__worker_load(const struct weir__worker *worker)
 
 void weir__worker_tell(struct weir__worker *worker, enum weir__mode mode)
 {
+        if (mode >= WEIR__LAME)
+                atomic_store_explicit(&worker->loop.draining, true, memory_order_relaxed);
         if (atomic_load(&worker->mode) < (int)mode)
                 atomic_store(&worker->mode, (int)mode);
         wake(worker);
@@ -159,6 +168,16 @@ static void update_load(struct weir__worker *worker)
         worker->known = open;
 }
 
+/* Takes back the write of a waker; one that is still on its way is for the next turn. */
+static void unpoke(struct weir__worker *worker)
+{
+        uint64_t count;
+
+        if (atomic_load_explicit(&worker->poked, memory_order_relaxed) &&
+            read(worker->wake_fd, &count, sizeof(count)) > 0)
+                atomic_store(&worker->poked, false);
+}
+
 static void turn(struct weir__worker *worker, int wait_ms, int mode)
 {
         atomic_store(&worker->asleep, true);
@@ -166,13 +185,13 @@ static void turn(struct weir__worker *worker, int wait_ms, int mode)
                 wait_ms = 0;
         weir__mhd_turn(worker->mhd, wait_ms);
         atomic_store_explicit(&worker->asleep, false, memory_order_relaxed);
+        unpoke(worker);
         take_arrivals(worker);
         update_load(worker);
 }
 
 static void enter(struct weir__worker *worker, int mode)
 {
-        worker->loop.draining = mode >= WEIR__LAME;
         if (mode == WEIR__DRAIN)
                 weir__mhd_close_idle(worker->mhd);
         if (mode == WEIR__CANCEL)

@@ -54,7 +54,9 @@ void weir__worker_free(struct weir__worker *worker);
 bool weir__is_own_thread(const struct weir__app *app);
 void weir__set_own_thread(const struct weir__app *app);
 
-/* pthread_create() with all signals blocked in the new thread. */
+/*
+ * pthread_create() with all signals blocked in the new thread, but those of faults and profilers.
+ */
 int weir__thread_create(pthread_t *thread, void *(*run)(void *arg), void *arg);
 
 #endif

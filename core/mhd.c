@@ -23,8 +23,9 @@
 #include <unistd.h>
 
 #define MHD_EVENTS       128
-#define OWN_EVENTS       2  /* descriptors in MHD's set that are no connections: wake, leave */
+#define OWN_EVENTS       3  /* descriptors in MHD's set that are no connections */
 #define SHORT_TIMEOUT_NS 2000000000ull
+#define NO_THREAD_SAFETY (1u << 19) /* MHD_USE_NO_THREAD_SAFETY of 1.0 */
 #define DISCIPLINE_LEVEL \
         38 /* MHD_OPTION_CLIENT_DISCIPLINE_LVL of 1.0, which 0.9.75 does not name */
 
@@ -146,7 +147,11 @@ static enum MHD_Result cut(struct weir__conn *conn, struct weir__cell *cell)
         struct weir__pool *pool = &cell->loop->pool;
         struct weir__buf wire = { 0 };
 
-        if (weir__wire(cell, &wire))
+        if (!weir__wire(cell, &wire)) { /* a stream: its status alone must do */
+                weir__body_drop(cell, &cell->answer.body);
+                weir__wire(cell, &wire);
+        }
+        if (wire.len)
                 cell->cut = send(conn->fd, wire.ptr, wire.len, MSG_NOSIGNAL | MSG_DONTWAIT) ==
                             (ssize_t)wire.len;
         weir__buf_release(pool, &wire);
@@ -184,23 +189,27 @@ static enum MHD_Result on_request(void *self, struct MHD_Connection *connection,
                 watch_swallow(mhd, cell->conn, cell);
                 return next == WEIR__READ ? MHD_YES : cut(cell->conn, cell);
         } else {
+                weir__timer_cancel(&mhd->short_timers, &((struct weir__conn *)cell->conn)->swallow);
                 weir__exchange_end(cell);
         }
         return weir__mhd_send(mhd, cell->conn, cell) ? MHD_YES : MHD_NO;
 }
 
-/* MHD tells an answer of its own by the code for errors; a client that leaves has another. */
-static enum weir__end end_of(const struct weir__mhd *mhd, const struct weir__cell *cell,
+/* A request without a verdict whose connection has a status was answered by MHD itself. */
+static enum weir__end end_of(struct MHD_Connection *connection, struct weir__cell *cell,
                              enum MHD_RequestTerminationCode code)
 {
+        const union MHD_ConnectionInfo *info;
+
         if (code == MHD_REQUEST_TERMINATED_COMPLETED_OK || cell->cut)
                 return WEIR__SENT;
         if (code == MHD_REQUEST_TERMINATED_DAEMON_SHUTDOWN)
                 return WEIR__STOPPED;
-        if (code == MHD_REQUEST_TERMINATED_WITH_ERROR && mhd->answered &&
-            !(cell->ctx.flags & WEIR__UNWOUND))
-                return WEIR__REFUSED;
-        return WEIR__GONE;
+        info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_HTTP_STATUS);
+        if (!info || !info->http_status || (cell->ctx.flags & WEIR__UNWOUND))
+                return WEIR__GONE;
+        cell->transport_status = (uint16_t)info->http_status;
+        return WEIR__REFUSED;
 }
 
 static void on_completed(void *self, struct MHD_Connection *connection, void **request,
@@ -211,19 +220,19 @@ static void on_completed(void *self, struct MHD_Connection *connection, void **r
         struct weir__conn *conn;
         enum weir__end end;
 
-        (void)connection;
         mhd->callbacks++;
         if (!cell)
                 return;
         conn = cell->conn;
-        cell->transport_status = mhd->answered;
-        end = end_of(mhd, cell, code);
-        if (cell->linger && end == WEIR__SENT)
+        end = end_of(connection, cell, code);
+        if ((cell->linger && end == WEIR__SENT) || end == WEIR__REFUSED)
                 weir__linger_add(mhd, conn->fd);
         weir__timer_cancel(&mhd->short_timers, &conn->swallow);
-        weir__mhd_sent(cell);
+        weir__mhd_sent(mhd, cell);
         conn->cell = NULL;
         *request = NULL;
+        if (weir__is_draining(mhd->loop))
+                shutdown(conn->fd, SHUT_RD); /* its answer may not have said close */
         if (end != WEIR__SENT && cell->answer.body.kind != WEIR__PULL)
                 cell->sent_bytes = 0; /* how far MHD came, it does not say */
         weir__exchange_done(cell, cell->sent_bytes, end);
@@ -304,7 +313,6 @@ static void on_log(void *self, const char *format, va_list args)
         WEIR__COUNT(mhd->loop, transport_answers);
         if (status < 200 || status > 599)
                 return;
-        mhd->answered = (uint16_t)status;
         weir__count_by(&mhd->loop->counters, WEIR__STAT(transport_status) + status / 100, 1);
 }
 
@@ -346,15 +354,19 @@ static struct MHD_Daemon *start_daemon(struct weir__mhd *mhd)
                 { MHD_OPTION_END, 0, NULL },
         };
 
-        return MHD_start_daemon(
-                MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_TURBO | MHD_USE_ERROR_LOG, 0,
-                NULL, NULL, on_request, mhd, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+        unsigned flags = MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_TURBO |
+                         MHD_USE_ERROR_LOG;
+
+        if (!is_old()) /* then a connection that is added is there at once, as before 1.0 */
+                flags |= NO_THREAD_SAFETY;
+        return MHD_start_daemon(flags, 0, NULL, NULL, on_request, mhd, MHD_OPTION_ARRAY, options,
+                                MHD_OPTION_END);
 }
 
 struct weir__mhd *weir__mhd_new(struct weir__loop *loop, int wake_fd, const char **why)
 {
         struct weir__mhd *mhd = calloc(1, sizeof(*mhd));
-        struct epoll_event wake = { .events = EPOLLIN | EPOLLET }; /* MHD passes over ptr NULL */
+        struct epoll_event wake = { .events = EPOLLIN }; /* MHD passes over ptr NULL */
 
         *why = "out of memory";
         if (!mhd)
@@ -368,7 +380,7 @@ struct weir__mhd *weir__mhd_new(struct weir__loop *loop, int wake_fd, const char
                 mhd->epoll_fd = MHD_get_daemon_info(mhd->daemon, MHD_DAEMON_INFO_EPOLL_FD)
                                         ->epoll_fd;
                 if (epoll_ctl(mhd->epoll_fd, EPOLL_CTL_ADD, wake_fd, &wake) == 0 &&
-                    weir__leave_init(mhd))
+                    weir__leave_init(mhd) && weir__linger_init(mhd))
                         return mhd;
         }
         weir__mhd_free(mhd);
@@ -383,6 +395,8 @@ void weir__mhd_free(struct weir__mhd *mhd)
         if (mhd->daemon)
                 MHD_stop_daemon(mhd->daemon);
         weir__leave_finish(mhd);
+        if (mhd->linger_fd > 0)
+                close(mhd->linger_fd);
         weir__responses_finish(mhd);
         free(mhd);
 }

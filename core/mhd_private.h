@@ -50,7 +50,6 @@ struct weir__mhd {
         struct weir__conn    *conns;
         unsigned              n_conns;
         unsigned              callbacks;  /* in this turn */
-        uint16_t              answered;   /* what MHD last answered itself; 0: nothing yet */
         struct weir_str       last_path;  /* of the last target, for keep_raw() only */
         int                   epoll_fd;   /* MHD's own */
         int                   leave_fd;   /* leave.c   */
@@ -60,8 +59,44 @@ struct weir__mhd {
         struct weir__timers   leave_timers;
         struct weir__linger  *lingers;
         unsigned              n_lingers;
+        int                   linger_fd;   /* an epoll set of their sockets, in that of MHD */
         struct weir__responses responses;
 };
+
+/*
+ * Nothing is known of the body that is as the client has it: no length, not even 0 (RFC 9110 8.6).
+ */
+static inline bool weir__is_bare_304(const struct weir__cell *cell)
+{
+        return cell->ctx.status == 304 && weir__body_length(&cell->answer.body) == 0;
+}
+
+/* ---- mhd_block.c ---- */
+
+/* How long the block of an answer is. */
+size_t weir__block_length(const struct weir__answer *answer);
+
+/* Date, Content-Type and the fields into `block`, with blanks to the end. */
+void weir__block_fill(char *block, size_t size, const char *date,
+                      const struct weir__answer *answer);
+
+/* Adds a Date field of `size` bytes to change later, and gives its place; NULL without memory. */
+char *weir__block_add(struct MHD_Response *response, size_t size);
+
+/* The date of the second in which `cell` had its verdict. */
+const char *weir__block_date(struct weir__mhd *mhd, const struct weir__cell *cell);
+
+/* ---- mhd_slot.c ---- */
+
+bool weir__slots_init(struct weir__responses *all);
+void weir__slots_finish(struct weir__responses *all);
+
+/* A response with body and fields of the answer; NULL: all are busy, or no memory. */
+struct MHD_Response *weir__slot_take(struct weir__mhd *mhd, struct weir__cell *cell,
+                                     struct weir_str body, size_t block);
+
+/* The answer is out, or will never be. */
+void weir__mhd_sent(struct weir__mhd *mhd, struct weir__cell *cell);
 
 /* ---- mhd_response.c ---- */
 
@@ -70,9 +105,6 @@ void weir__responses_finish(struct weir__mhd *mhd);
 
 /* Sends the answer of a cell; false: MHD does not take it, or memory is out. */
 bool weir__mhd_send(struct weir__mhd *mhd, struct weir__conn *conn, struct weir__cell *cell);
-
-/* The answer is out, or will never be. */
-void weir__mhd_sent(struct weir__cell *cell);
 
 /* ---- mhd_probe.c ---- */
 
@@ -101,6 +133,7 @@ void weir__leave_turn(struct weir__mhd *mhd);
 /* ---- linger.c ---- */
 
 /* Closes slowly: keeps a copy of `fd`, sends nothing more, reads and drops for a while. */
+bool weir__linger_init(struct weir__mhd *mhd);
 void weir__linger_add(struct weir__mhd *mhd, int fd);
 void weir__linger_turn(struct weir__mhd *mhd, uint64_t now_ns);
 void weir__linger_finish(struct weir__mhd *mhd);

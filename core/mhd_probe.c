@@ -121,9 +121,11 @@ bool weir__mhd_probe(void)
                                   NULL, NULL, answer, &probe, MHD_OPTION_EXTERNAL_LOGGER, drop_log,
                                   NULL, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)4096,
                                   MHD_OPTION_END);
-        if (!daemon)
+        works = daemon && prepare(&probe);
+        if (works)
+                works = run(daemon, &probe, fds);
+        else
                 close(fds[0]);
-        works = daemon && prepare(&probe) && run(daemon, &probe, fds);
         close(fds[1]);
         if (daemon)
                 MHD_stop_daemon(daemon);

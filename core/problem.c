@@ -78,14 +78,17 @@ const char *weir__status_title(int status)
 static enum weir_flow problem(struct weir_ctx *ctx, int status, struct weir_str detail)
 {
         struct weir__json_home home = { .pool = weir__ctx_pool(ctx) };
+        const char *title = weir__status_title(status);
         struct weir_json_writer w;
 
         weir__json_writer_init(&w, &home);
         weir_json_object(&w);
         weir_json_key(&w, "type");
         weir_json_cstr(&w, "about:blank");
-        weir_json_key(&w, "title");
-        weir_json_cstr(&w, weir__status_title(status));
+        if (*title) {
+                weir_json_key(&w, "title");
+                weir_json_cstr(&w, title);
+        }
         weir_json_key(&w, "status");
         weir_json_int(&w, status);
         if (detail.len) {
@@ -111,8 +114,8 @@ static enum weir_flow render(struct weir_ctx *ctx, int status, struct weir_str d
         place->on_error(ctx, place->on_error_self, status, detail);
         ctx->flags &= (uint8_t)~WEIR__FAILING;
         if (!ctx->status) {
-                weir_log(weir_app(ctx), WEIR_LOG_ERROR, "%s: on_error did not answer",
-                         ctx->pattern);
+                weir_log(weir_app(ctx), WEIR_LOG_ERROR, "%.*s %.*s: on_error did not answer",
+                         WEIR_FMT(ctx->method_name), WEIR_FMT(ctx->path));
                 WEIR__COUNT(weir__cell_of(ctx)->loop, bad_answers);
                 return problem(ctx, status, detail);
         }
@@ -127,7 +130,8 @@ static WEIR_PRINTF(3, 0) enum weir_flow
 
         if (len >= (int)sizeof(text))
                 len = sizeof(text) - 1;
-        return render(ctx, status, (struct weir_str){ text, len > 0 ? (size_t)len : 0 });
+        return render(ctx, status,
+                      len > 0 ? (struct weir_str){ text, (size_t)len } : (struct weir_str){ 0 });
 }
 
 enum weir_flow weir_fail(struct weir_ctx *ctx, int status, const char *fmt, ...)

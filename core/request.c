@@ -51,7 +51,7 @@ struct weir_str weir_path_decoded(struct weir_ctx *ctx)
 {
         const struct weir__cell *cell = weir__cell_of(ctx);
 
-        if (cell->miss == WEIR__MISS_400 || cell->miss == WEIR__MISS_ASTERISK)
+        if (!cell->path.text || cell->miss == WEIR__MISS_400 || cell->miss == WEIR__MISS_414)
                 return (struct weir_str){ 0 };
         return weir__path_decoded(&cell->path);
 }
@@ -175,11 +175,11 @@ enum weir_field weir_query_int(struct weir_ctx *ctx, const char *name, int64_t m
         return find_int(query_of(ctx), name, min, max, value);
 }
 
-enum weir_field weir_query_double(struct weir_ctx *ctx, const char *name, double min, double max,
-                                  double *value)
+static enum weir_field find_double(struct weir__fields *fields, const char *name, double min,
+                                   double max, double *value)
 {
         struct weir_str text;
-        enum weir_field got = weir__fields_find(query_of(ctx), name, &text);
+        enum weir_field got = weir__fields_find(fields, name, &text);
         double n;
 
         if (got != WEIR_FIELD_OK)
@@ -190,14 +190,44 @@ enum weir_field weir_query_double(struct weir_ctx *ctx, const char *name, double
         return WEIR_FIELD_OK;
 }
 
-enum weir_field weir_query_bool(struct weir_ctx *ctx, const char *name, bool *value)
+static enum weir_field find_bool(struct weir__fields *fields, const char *name, bool *value)
 {
         struct weir_str text;
-        enum weir_field got = weir__fields_find(query_of(ctx), name, &text);
+        enum weir_field got = weir__fields_find(fields, name, &text);
 
         if (got != WEIR_FIELD_OK)
                 return got;
         return weir__parse_bool(text, value) ? WEIR_FIELD_OK : WEIR_FIELD_INVALID;
+}
+
+/* The next field `name`, or one that is INVALID, whatever its name. */
+static enum weir_field next_value(struct weir__fields *fields, const char *name, size_t *cursor,
+                                  struct weir_str *value)
+{
+        struct weir_str found;
+        enum weir_field got;
+
+        do
+                got = weir__fields_next(fields, cursor, &found, value);
+        while (got == WEIR_FIELD_OK && !weir_str_is(found, name));
+        return got;
+}
+
+enum weir_field weir_query_double(struct weir_ctx *ctx, const char *name, double min, double max,
+                                  double *value)
+{
+        return find_double(query_of(ctx), name, min, max, value);
+}
+
+enum weir_field weir_query_bool(struct weir_ctx *ctx, const char *name, bool *value)
+{
+        return find_bool(query_of(ctx), name, value);
+}
+
+enum weir_field weir_query_values(struct weir_ctx *ctx, const char *name, size_t *cursor,
+                                  struct weir_str *value)
+{
+        return next_value(query_of(ctx), name, cursor, value);
 }
 
 enum weir_field weir_query_next(struct weir_ctx *ctx, size_t *cursor, struct weir_str *name,
@@ -215,6 +245,23 @@ enum weir_field weir_form_int(struct weir_ctx *ctx, const char *name, int64_t mi
                               int64_t *value)
 {
         return find_int(form_of(ctx), name, min, max, value);
+}
+
+enum weir_field weir_form_double(struct weir_ctx *ctx, const char *name, double min, double max,
+                                 double *value)
+{
+        return find_double(form_of(ctx), name, min, max, value);
+}
+
+enum weir_field weir_form_bool(struct weir_ctx *ctx, const char *name, bool *value)
+{
+        return find_bool(form_of(ctx), name, value);
+}
+
+enum weir_field weir_form_values(struct weir_ctx *ctx, const char *name, size_t *cursor,
+                                 struct weir_str *value)
+{
+        return next_value(form_of(ctx), name, cursor, value);
 }
 
 enum weir_field weir_form_next(struct weir_ctx *ctx, size_t *cursor, struct weir_str *name,

@@ -29,8 +29,11 @@ static enum weir__path_status read_path(struct weir__cell *cell, struct weir_str
 
         if (status || !cell->path.needs_shadow)
                 return status;
-        if (!weir__buf_reserve(&cell->loop->pool, shadow, raw.len + 1))
-                return WEIR__PATH_DEEP; /* no memory: nothing is found */
+        if (!weir__buf_reserve(&cell->loop->pool, shadow, raw.len + 1)) {
+                WEIR__COUNT(cell->loop, out_of_memory);
+                cell->no_memory = true;
+                return WEIR__PATH_DEEP;
+        }
         return weir__path_decode(&cell->path, shadow->ptr, rules);
 }
 
@@ -46,8 +49,13 @@ static bool find(struct weir__cell *cell, const struct weir__router *router, int
 static uint32_t scope_of_path(struct weir__cell *cell)
 {
         struct weir__match routed = cell->match;
-        uint32_t scope = find(cell, cell->loop->tree->prefixes, WEIR_GET) ? cell->match.route : 0;
+        struct weir__path whole = cell->path;
+        uint32_t scope;
 
+        if (cell->path.has_gap)
+                weir__path_end_at_gap(&cell->path);
+        scope = find(cell, cell->loop->tree->prefixes, WEIR_GET) ? cell->match.route : 0;
+        cell->path = whole;
         cell->match = routed;
         return scope;
 }
@@ -253,6 +261,8 @@ enum weir_flow weir__serve_miss(struct weir_ctx *ctx, void *self)
         struct weir__cell *cell = weir__cell_of(ctx);
 
         (void)self;
+        if (cell->no_memory)
+                return weir__answer_fixed(ctx, WEIR__STATIC_503);
         switch (cell->miss) {
         case WEIR__MISS_400:
                 return weir_fail(ctx, 400, "the path is not well-formed");

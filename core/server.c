@@ -11,21 +11,15 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #define DEFAULT_ADDRESS "127.0.0.1:8080"
 #define SPARE_FDS       64  /* for the process beside its connections */
 #define CHECK_MS        10  /* between looks at loops that drain      */
-
-/* What others ask for. */
-enum { KEEP_ON, STOP, HURRY };
 
 struct weir__server {
         struct weir__app    *app;
@@ -36,38 +30,12 @@ struct weir__server {
         _Atomic int          asked;
         pthread_mutex_t      lock;       /* guards stopped and joined        */
         pthread_cond_t       cond;
-        bool                 has_thread, stopped, joined;
+        bool                 stopped, joined;
+        unsigned             users; /* calls of weir_stop() in here; guarded by app->lock */
+        pthread_cond_t       unused; /* told when users falls to 0; with app->lock         */
 };
 
 /* ---- How many of what. ---- */
-
-/* The CPUs that the control group allows, rounded up; `most` without a quota. */
-static unsigned quota_cpus(unsigned most)
-{
-        FILE *file = fopen("/sys/fs/cgroup/cpu.max", "re");
-        unsigned long quota = 0, period = 0, cpus;
-        char line[64], *end;
-
-        if (!file)
-                return most;
-        if (fgets(line, sizeof(line), file)) { /* "max 100000" or "50000 100000" */
-                quota = strtoul(line, &end, 10);
-                period = strtoul(end, NULL, 10);
-        }
-        fclose(file);
-        if (!quota || !period)
-                return most;
-        cpus = (quota + period - 1) / period;
-        return cpus < most ? (unsigned)cpus : most;
-}
-
-static unsigned default_loops(void)
-{
-        cpu_set_t set;
-        int cpus = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
-
-        return quota_cpus(cpus > 0 ? (unsigned)cpus : 1);
-}
 
 static unsigned connection_limit(const struct weir_options *options)
 {
@@ -119,11 +87,22 @@ static void wait_drained(struct weir__server *server, int64_t timeout_ms)
 {
         uint64_t start = now_ms();
 
-        while (!all_done(server) && atomic_load(&server->asked) != HURRY &&
+        while (!all_done(server) && atomic_load(&server->asked) != WEIR__HURRY &&
                now_ms() - start < (uint64_t)timeout_ms) {
                 struct pollfd wake = { .fd = server->wake_fd, .events = POLLIN };
 
                 poll(&wake, 1, CHECK_MS);
+                clear_wake(server);
+        }
+}
+
+/* Serves on for a while, whoever asks again; only a hurry ends it early. */
+static void stay_lame(struct weir__server *server, int64_t delay_ms)
+{
+        uint64_t end = now_ms() + (uint64_t)delay_ms, now;
+
+        while ((now = now_ms()) < end && atomic_load(&server->asked) != WEIR__HURRY) {
+                weir__door_run(&server->door, end - now < 60000 ? (int)(end - now) : 60000);
                 clear_wake(server);
         }
 }
@@ -135,12 +114,11 @@ static void *run_door(void *arg)
         uint64_t one = 1;
 
         weir__set_own_thread(server->app);
-        while (atomic_load(&server->asked) == KEEP_ON)
+        while (atomic_load(&server->asked) == WEIR__KEEP_ON)
                 weir__door_run(&server->door, -1);
         clear_wake(server);
         tell_all(server, WEIR__LAME);
-        if (options->drain_delay_ms && atomic_load(&server->asked) != HURRY)
-                weir__door_run(&server->door, (int)(options->drain_delay_ms & INT32_MAX));
+        stay_lame(server, options->drain_delay_ms);
         weir__door_close(&server->door);
         tell_all(server, WEIR__DRAIN);
         wait_drained(server, options->drain_timeout_ms);
@@ -164,12 +142,14 @@ static void *run_door(void *arg)
         return NULL;
 }
 
-static void ask(struct weir__server *server, int what)
+void weir__server_ask(struct weir__server *server, int what)
 {
         uint64_t one = 1;
 
-        if (atomic_load(&server->asked) < what)
-                atomic_store(&server->asked, what);
+        int asked = atomic_load(&server->asked);
+
+        while (asked < what && !atomic_compare_exchange_weak(&server->asked, &asked, what))
+                ;
         if (write(server->wake_fd, &one, sizeof(one)) < 0)
                 return; /* the counter is full: the door is being woken */
 }
@@ -206,6 +186,7 @@ static void destroy(struct weir__server *server)
         if (server->stopped_fd >= 0)
                 close(server->stopped_fd);
         pthread_cond_destroy(&server->cond);
+        pthread_cond_destroy(&server->unused);
         pthread_mutex_destroy(&server->lock);
         free(server->door.sockets);
         free(server->door.workers);
@@ -222,6 +203,7 @@ static struct weir__server *make(struct weir__app *app)
         server->door.epoll_fd = -1;
         pthread_mutex_init(&server->lock, NULL);
         pthread_cond_init(&server->cond, NULL);
+        pthread_cond_init(&server->unused, NULL);
         server->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
         server->stopped_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
         server->door.max_connections = connection_limit(&app->options);
@@ -265,7 +247,8 @@ static bool open_sockets(struct weir__server *server)
 static bool start_workers(struct weir__server *server)
 {
         struct weir__door *door = &server->door;
-        unsigned n = server->app->options.loops ? server->app->options.loops : default_loops();
+        unsigned n = server->app->options.loops ? server->app->options.loops
+                                                : weir__default_loops();
         const char *why;
 
         door->workers = calloc(n, sizeof(struct weir__worker *));
@@ -307,7 +290,7 @@ static void announce(const struct weir__app *app)
         }
 }
 
-static bool is_running(struct weir__server *server)
+bool weir__server_runs(struct weir__server *server)
 {
         bool running;
 
@@ -319,33 +302,52 @@ static bool is_running(struct weir__server *server)
         return running;
 }
 
+/* The door opens with app->lock held: whoever is served can already ask for a stop. */
+static bool open_door(struct weir__app *app, struct weir__server *server)
+{
+        bool ok;
+
+        pthread_mutex_lock(&app->lock);
+        ok = start_door(server);
+        if (ok)
+                app->server = server;
+        pthread_mutex_unlock(&app->lock);
+        return ok;
+}
+
+static int start(struct weir__app *app)
+{
+        struct weir__server *server = make(app);
+
+        if (server && open_sockets(server) && start_workers(server) && open_door(app, server))
+                return 0;
+        weir__error(app, "weir_start(): no memory, descriptor or thread left");
+        if (server)
+                destroy(server);
+        return -1;
+}
+
 int weir_start(struct weir *root)
 {
         struct weir__app *app = root ? root->app : NULL;
-        struct weir__server *server;
+        int result;
 
         if (!app)
                 return -1;
-        if (is_running(app->server)) {
-                weir__error(app, "weir_start(): the app runs already");
+        if (weir__server_runs(app->server)) {
+                weir_log(root, WEIR_LOG_ERROR, "weir_start(): the app runs already");
                 return -1;
         }
         weir__server_free(app);
-        weir__forget_error(app);
-        if (weir__freeze(app) < 0)
+        weir__forget_start_error(app);
+        if (weir__freeze(app) < 0 || app->error)
                 return -1;
-        server = make(app);
-        if (!server || !open_sockets(server) || !start_workers(server) || !start_door(server)) {
-                weir__error(app, "weir_start(): no memory, descriptor or thread left");
-                if (server)
-                        destroy(server);
-                return -1;
-        }
-        pthread_mutex_lock(&app->lock);
-        app->server = server;
-        pthread_mutex_unlock(&app->lock);
-        announce(app);
-        return 0;
+        app->starting = true; /* errors from here on are of this start, and do not stick */
+        result = start(app);
+        app->starting = false;
+        if (result == 0)
+                announce(app);
+        return result;
 }
 
 int weir_stop(struct weir *root)
@@ -356,12 +358,18 @@ int weir_stop(struct weir *root)
                 return 0;
         pthread_mutex_lock(&root->app->lock);
         server = root->app->server;
+        if (server)
+                server->users++;
         pthread_mutex_unlock(&root->app->lock);
         if (!server)
                 return 0;
-        ask(server, STOP);
+        weir__server_ask(server, WEIR__STOP);
         if (!weir__is_own_thread(root->app))
                 wait_stopped(server);
+        pthread_mutex_lock(&root->app->lock);
+        if (--server->users == 0)
+                pthread_cond_signal(&server->unused);
+        pthread_mutex_unlock(&root->app->lock);
         return 0;
 }
 
@@ -371,11 +379,13 @@ void weir__server_free(struct weir__app *app)
 
         if (!server)
                 return;
-        ask(server, STOP);
+        weir__server_ask(server, WEIR__STOP);
         wait_stopped(server);
         pthread_mutex_lock(&app->lock);
         weir__counters_add(&app->past, &server->door.counters);
         app->server = NULL;
+        while (server->users)
+                pthread_cond_wait(&server->unused, &app->lock);
         pthread_mutex_unlock(&app->lock);
         destroy(server);
 }
@@ -400,59 +410,7 @@ uint16_t weir_port(const struct weir *root, unsigned nth)
         return listen ? listen->port : 0;
 }
 
-/* ---- weir_run() and weir_main(). ---- */
-
-/* Until stopped; each signal asks for more. */
-static void wait_signals(struct weir__server *server, int signal_fd)
+int weir__server_stopped_fd(const struct weir__server *server)
 {
-        struct pollfd fds[2] = { { .fd = server->stopped_fd, .events = POLLIN },
-                                 { .fd = signal_fd, .events = POLLIN } };
-        static const char *const what[] = {
-                "stopping: requests in flight finish; a second signal cuts them off",
-                "cutting off what is still in flight; a third signal ends the process",
-        };
-        struct signalfd_siginfo info;
-        int signals = 0;
-
-        while (is_running(server)) {
-                if (poll(fds, 2, -1) < 0 || !(fds[1].revents & POLLIN) ||
-                    read(signal_fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
-                        continue;
-                signals++;
-                if (signals == 3)
-                        _exit(1);
-                weir_log(&server->app->root, WEIR_LOG_INFO, "%s", what[signals - 1]);
-                ask(server, signals == 1 ? STOP : HURRY);
-        }
-}
-
-int weir_run(struct weir *app)
-{
-        sigset_t ours, before;
-        int signal_fd, result;
-
-        sigemptyset(&ours);
-        sigaddset(&ours, SIGINT);
-        sigaddset(&ours, SIGTERM);
-        pthread_sigmask(SIG_BLOCK, &ours, &before);
-        signal_fd = signalfd(-1, &ours, SFD_NONBLOCK | SFD_CLOEXEC);
-        result = weir_start(app);
-        if (result == 0) {
-                wait_signals(app->app->server, signal_fd);
-                weir_stop(app);
-        }
-        if (signal_fd >= 0)
-                close(signal_fd);
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
-        return result;
-}
-
-int weir_main(struct weir *app)
-{
-        int result = weir_run(app);
-
-        if (result < 0)
-                fprintf(stderr, "%s: %s\n", app ? app->app->name : "weir", weir_error(app));
-        weir_free(app);
-        return result < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+        return server->stopped_fd;
 }

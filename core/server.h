@@ -14,6 +14,19 @@
 
 struct weir__server;
 
+/* What a server is asked for; it only ever goes up. */
+enum { WEIR__KEEP_ON, WEIR__STOP, WEIR__HURRY };
+
+/* Any thread. */
+void weir__server_ask(struct weir__server *server, int what);
+bool weir__server_runs(struct weir__server *server);
+
+/* Can be read once the server has stopped. */
+int weir__server_stopped_fd(const struct weir__server *server);
+
+/* One loop for each CPU that this process may use. */
+unsigned weir__default_loops(void);
+
 /* Adds the counters of all loops. NULL is fine. With app->lock held. */
 void weir__server_counters(const struct weir__server *server, struct weir__counters *sum);
 

@@ -169,16 +169,20 @@ struct weir_slot weir_slot(struct weir *scope, const char *name)
 {
         if (!weir__is_open(scope, "weir_slot()"))
                 return (struct weir_slot){ 0 };
+        if (!name || !*name) {
+                weir__error(scope->app, "weir_slot(): a slot needs a name");
+                return (struct weir_slot){ 0 };
+        }
         for (uint8_t i = 1; i < WEIR_MAX_SLOTS; i++) {
                 char **slot = &scope->app->slots[i];
 
                 if (!*slot)
-                        *slot = weir__keep(scope, strdup(name ? name : ""));
-                if (*slot && !strcmp(*slot, name ? name : ""))
+                        *slot = weir__keep(scope, strdup(name));
+                if (*slot && !strcmp(*slot, name))
                         return (struct weir_slot){ i };
         }
         weir__error(scope->app, "weir_slot(): \"%s\" is one slot too many: an app has at most %d",
-                    name ? name : "", WEIR_MAX_SLOTS - 1);
+                    name, WEIR_MAX_SLOTS - 1);
         return (struct weir_slot){ 0 };
 }
 
@@ -209,6 +213,10 @@ struct weir_static *weir_static(struct weir *scope, int status, const char *type
 
         if (!weir__is_open(scope, "weir_static()"))
                 return NULL;
+        if (body.len && (status == 204 || status == 205)) {
+                weir__error(scope->app, "weir_static(): a %d has no body", status);
+                return NULL;
+        }
         if (status < 200 || status > 599 || !weir__all_value(type, type_len)) {
                 weir__error(scope->app,
                             "weir_static(): status %d is not 200 to 599, or the type "

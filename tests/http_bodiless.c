@@ -42,7 +42,7 @@ static int open_data(void)
 
 static enum weir_flow answer(struct weir_ctx *ctx, void *self)
 {
-        int64_t kind, i;
+        int64_t kind = 0, i = 0;
         size_t *at = weir_alloc(ctx, sizeof(*at));
 
         (void)self;

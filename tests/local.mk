@@ -22,6 +22,7 @@ unit_sources = \
   tests/test_number.c \
   tests/test_path.c \
   tests/test_request.c \
+  tests/test_run.c \
   tests/test_router.c \
   tests/test_router_build.c \
   tests/test_router_method.c \
@@ -34,6 +35,7 @@ unit_sources = \
 
 http_sources = \
   tests/http.h \
+  tests/http_answer.c \
   tests/http_attacks.h \
   tests/http_bodiless.c \
   tests/http_body.c \

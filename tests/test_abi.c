@@ -1,4 +1,4 @@
-/* test_abi.c - where the fields of the context stand: what plugins compile against moves on purpose. */
+/* test_abi.c - where the fields of the context stand: what plugins compile against. */
 #include "kit.h"
 
 #include <stddef.h>

@@ -399,3 +399,90 @@ Test(answer, a_body_is_wrapped_in_streams_whatever_it_is)
         expect(app, "GET /stream", 200, "|3|2|1");
         weir_free(app);
 }
+
+static void set_late(struct weir_ctx *ctx, void *self)
+{
+        (void)self;
+        cr_assert(weir_set_header(ctx, "X-Late", "set in on_response"));
+}
+
+Test(answer, a_body_of_any_size_leaves_room_for_headers_that_hooks_set)
+{
+        static const struct weir_middleware mw = { .name = "late", .on_response = set_late };
+
+        for (int len = 1; len < 9000; len += 61) {
+                struct weir *app = quiet_app();
+
+                weir_use(app, &mw, NULL);
+                weir_get(app, "/", long_text, &len);
+                expect_header(app, "GET /", "X-Late", "set in on_response");
+                weir_free(app);
+        }
+}
+
+static void see_type(struct weir_ctx *ctx, void *self)
+{
+        (void)self;
+        cr_assert_null(weir_answer_header(ctx, "Content-Type").ptr);
+}
+
+static enum weir_flow see_no_type(struct weir_ctx *ctx, void *self)
+{
+        see_type(ctx, self);
+        return WEIR_NEXT;
+}
+
+Test(answer, nothing_of_the_answer_before_is_seen_by_the_next_request)
+{
+        static const struct weir_middleware mw = { .name = "see", .on_request = see_no_type };
+        struct weir *app = quiet_app();
+
+        weir_use(app, &mw, NULL);
+        weir_get(app, "/", say, "x");
+        for (int i = 0; i < 3; i++)
+                expect(app, "GET /", 200, "x");
+        weir_free(app);
+}
+
+static ssize_t three_bytes(void *arg, char *buf, size_t size)
+{
+        int *calls = arg;
+
+        (void)size;
+        memcpy(buf, "abc", 3);
+        return (*calls)++ ? 0 : 3;
+}
+
+static enum weir_flow short_stream(struct weir_ctx *ctx, void *self)
+{
+        return weir_stream(ctx, 200, "text/plain", 10, three_bytes, NULL, self);
+}
+
+Test(answer, a_stream_that_ends_short_of_its_length_broke_off)
+{
+        int calls = 0;
+        struct weir *app = app_with(short_stream, &calls);
+        struct weir_reply *reply = ask(app, "GET /", 200);
+
+        cr_assert(reply->broken);
+        weir_reply_free(reply);
+        weir_free(app);
+}
+
+static enum weir_flow send_beyond(struct weir_ctx *ctx, void *self)
+{
+        return weir_file(ctx, 200, "text/plain", open(self, O_RDONLY | O_CLOEXEC), 0, 11);
+}
+
+Test(answer, a_file_is_not_sent_beyond_its_end)
+{
+        char path[] = "/tmp/weir-test-XXXXXX";
+        int fd = mkstemp(path);
+        struct weir *app = app_with(send_beyond, path);
+
+        cr_assert_eq(write(fd, "0123456789", 10), 10);
+        close(fd);
+        cr_assert_eq(status_of(app, "GET /"), 500);
+        unlink(path);
+        weir_free(app);
+}

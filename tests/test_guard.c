@@ -56,7 +56,7 @@ Test(guard, a_method_is_a_token)
 
 Test(guard, versions_1_x_are_served_and_others_refused)
 {
-        passes("GET / HTTP/1.0\nHost: a");
+        passes("GET / HTTP/1.0\nHost: a\nConnection: keep-alive");
         passes("GET / HTTP/1.1\nHost: a");
         passes("GET / HTTP/1.2\nHost: a");
         refused("GET / HTTP/2.0\nHost: a", 505, WEIR_GUARD_VERSION);
@@ -141,6 +141,8 @@ Test(guard, the_only_transfer_coding_is_chunked_and_it_stands_alone)
                 WEIR_GUARD_TRANSFER_ENCODING);
         refused("POST / HTTP/1.0\nTransfer-Encoding: chunked\n\nabc", 400,
                 WEIR_GUARD_TRANSFER_ENCODING);
+        refused("POST /\nTransfer-Encoding: chunked \n\nabc", 400, WEIR_GUARD_TRANSFER_ENCODING);
+        refused("POST /\nTransfer-Encoding: chunked\t\n\nabc", 400, WEIR_GUARD_TRANSFER_ENCODING);
 }
 
 Test(guard, an_unknown_coding_beside_another_fault_is_that_fault)

@@ -281,3 +281,54 @@ Test(request, hosts_route_before_what_has_no_host)
         expect(app, "GET /only\nHost: api.example.org", 200, "none");
         weir_free(app);
 }
+
+static enum weir_flow values_of(struct weir_ctx *ctx, void *self)
+{
+        struct weir_str value;
+        size_t cursor = 0;
+        char text[128] = "";
+
+        (void)self;
+        while (weir_query_values(ctx, "tag", &cursor, &value) == WEIR_FIELD_OK)
+                strncat(strncat(text, value.ptr, value.len), ";", 2);
+        return weir_text(ctx, 200, text);
+}
+
+Test(request, all_values_of_a_repeated_field_are_there_in_order)
+{
+        struct weir *app = quiet_app();
+
+        weir_get(app, "/", values_of, NULL);
+        expect(app, "GET /?tag=a&x=1&tag=b%20c&t%61g=d&tags=e", 200, "a;b c;d;");
+        expect(app, "GET /", 200, "");
+        weir_free(app);
+}
+
+static enum weir_flow tell_path(struct weir_ctx *ctx, void *self)
+{
+        struct weir_str path = weir_path_decoded(ctx);
+
+        cr_assert(path.ptr || !*(bool *)self);
+        *(bool *)self = path.ptr != NULL;
+        return WEIR_NEXT;
+}
+
+Test(request, a_refused_request_does_not_see_the_path_of_the_one_before)
+{
+        static const struct weir_middleware mw = {
+                .name = "path",
+                .self_size = sizeof(bool),
+                .phase = WEIR_OBSERVE,
+                .on_request = tell_path,
+        };
+        struct weir *app = quiet_app();
+        bool *seen = weir_use(app, &mw, NULL);
+
+        weir_get(app, "/secret", say, "x");
+        expect(app, "GET /secret", 200, "x");
+        cr_assert(*seen);
+        *seen = false;
+        cr_assert_eq(status_of(app, "GET /a b HTTP/1.1\nHost: a"), 400);
+        cr_assert_not(*seen);
+        weir_free(app);
+}

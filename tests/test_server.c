@@ -3,6 +3,7 @@
 #include "net.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -215,6 +216,7 @@ Test(server, requests_in_flight_finish_and_say_close)
         cr_assert_gt(net_read_all(fd, buf, sizeof(buf)), 0);
         cr_assert_eq(net_status(buf), 200);
         cr_assert(strstr(buf, "through"));
+        cr_assert(strstr(buf, "\r\nConnection: close\r\n"));
         pthread_join(stopper, NULL);
         close(fd);
         weir_free(app);
@@ -377,50 +379,53 @@ Test(server, connections_over_the_limit_are_closed_and_counted)
         weir_free(app);
 }
 
-/* weir_run() in a child: what it exits with after the signals. */
-static int run_until(const int *signals, weir_request_fn *fn, void *self, bool connect_first)
+Test(server, many_idle_connections_do_not_hide_a_new_one_or_a_stop)
 {
-        int ready[2], status, fd = -1;
-        uint16_t port = 0;
-        pid_t child;
+        struct weir *app = serving(say, "hello", 1);
+        char buf[4096];
+        int fds[200];
 
-        cr_assert_eq(pipe(ready), 0);
-        child = fork();
-        if (child == 0) {
-                struct weir *app = serving(fn, self, 1);
-
-                started(app);
-                port = weir_port(app, 0);
-                weir_stop(app);
-                weir_free(app);
-                app = weir_new(&(struct weir_options){ .loops = 1, .log = drop_log });
-                weir_get(app, "/", fn, self);
-                {
-                        char address[32];
-
-                        snprintf(address, sizeof(address), "127.0.0.1:%u", port);
-                        weir_listen(app, address, NULL);
-                }
-                if (write(ready[1], &port, sizeof(port)) < 0)
-                        _exit(99);
-                _exit(weir_main(app));
+        started(app);
+        for (int i = 0; i < 200; i++) { /* more than libmicrohttpd asks epoll for at once */
+                fds[i] = net_connect(weir_port(app, 0));
+                cr_assert(net_send(fds[i], GET_KEEP, strlen(GET_KEEP)));
+                cr_assert_gt(net_read_answer(fds[i], buf, sizeof(buf)), 0, "connection %d", i);
         }
-        cr_assert_eq(read(ready[0], &port, sizeof(port)), (ssize_t)sizeof(port));
-        while ((fd = net_connect(port)) < 0)
-                ; /* until it listens */
-        if (connect_first)
-                cr_assert(net_send(fd, GET_KEEP, strlen(GET_KEEP)));
-        for (; *signals; signals++)
-                kill(child, *signals);
-        waitpid(child, &status, 0);
-        close(fd);
-        close(ready[0]);
-        close(ready[1]);
-        return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+        for (int i = 0; i < 200; i++)
+                cr_assert_eq(net_once(weir_port(app, 0), GET_CLOSE, buf, sizeof(buf)), 200);
+        weir_stop(app);
+        for (int i = 0; i < 200; i++) {
+                cr_assert_eq(net_read_all(fds[i], buf, sizeof(buf)), 0);
+                close(fds[i]);
+        }
+        weir_free(app);
 }
 
-Test(server, run_ends_cleanly_on_sigterm_and_on_sigint)
+static ssize_t break_at_once(void *arg, char *buf, size_t size)
 {
-        cr_assert_eq(run_until((const int[]){ SIGTERM, 0 }, say, "x", false), 0);
-        cr_assert_eq(run_until((const int[]){ SIGINT, 0 }, say, "x", false), 0);
+        (void)arg, (void)buf, (void)size;
+        return -1;
+}
+
+static enum weir_flow broken(struct weir_ctx *ctx, void *self)
+{
+        (void)self;
+        return weir_stream(ctx, 200, "text/plain", WEIR_UNKNOWN_LENGTH, break_at_once, NULL, NULL);
+}
+
+Test(server, a_stream_that_breaks_off_closes_its_connection_at_once)
+{
+        struct weir *app = serving(broken, NULL, 1);
+        char buf[4096];
+        int fd;
+
+        started(app);
+        fd = net_connect(weir_port(app, 0));
+        cr_assert(net_send(fd, GET_KEEP, strlen(GET_KEEP)));
+        errno = 0;
+        net_read_all(fd, buf, sizeof(buf)); /* ends, and not by its time-out */
+        cr_assert_null(strstr(buf, "\r\n0\r\n\r\n"), "no proper end: %s", buf);
+        cr_assert_neq(errno, EAGAIN);
+        close(fd);
+        weir_free(app);
 }

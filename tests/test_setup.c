@@ -212,8 +212,8 @@ Test(setup, setting_up_after_the_start_is_an_error)
 
         expect(app, "GET /", 200, "x");
         weir_get(app, "/late", say, "x");
-        cr_assert(strstr(weir_error(app), "weir_route()"));
-        weir_free(app);
+        expect(app, "GET /", 200, "x");
+        refused(app, "weir_route()");
 }
 
 Test(setup, asking_an_app_with_an_error_answers_with_its_sentence)
@@ -224,4 +224,40 @@ Test(setup, asking_an_app_with_an_error_answers_with_its_sentence)
         cr_assert_str_eq(reply->body.ptr, weir_error(app));
         weir_reply_free(reply);
         weir_free(app);
+}
+
+Test(setup, what_comes_after_a_dump_is_an_error_and_not_lost)
+{
+        struct weir *app = app_with_route("/");
+
+        free(weir_dump(app));
+        weir_listen(app, "127.0.0.1:0", NULL);
+        refused(app, "weir_listen()");
+}
+
+Test(setup, a_prefix_that_is_too_long_is_refused)
+{
+        static char prefix[8200];
+
+        for (size_t len = 8150; len < sizeof(prefix); len++) {
+                struct weir *app = quiet_app();
+
+                memset(prefix, 'a', len);
+                prefix[0] = '/';
+                prefix[len] = '\0';
+                weir_get(weir_group(app, prefix, NULL), "/x", say, "x");
+                cr_assert(weir_start(app) < 0 || len + 2 <= 8192);
+                weir_free(app);
+        }
+}
+
+Test(setup, a_slot_needs_a_name_and_a_204_no_body)
+{
+        struct weir *app = quiet_app();
+
+        weir_slot(app, NULL);
+        refused(app, "weir_slot()");
+        app = quiet_app();
+        weir_static(app, 204, "a/b", WEIR_STR("x"));
+        refused(app, "204");
 }

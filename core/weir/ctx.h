@@ -121,7 +121,8 @@ WEIR_API struct weir_str weir_header(const struct weir_ctx *ctx, const char *nam
 
 /*
  * All fields `name`, one a call: start with *cursor 0, end at an absent value. With `name` NULL
- * every field in order; weir_header_name() tells its name.
+ * every field in order; weir_header_name() tells the name of the one just returned, by the cursor
+ * as that call left it.
  */
 WEIR_API struct weir_str weir_header_next(const struct weir_ctx *ctx, const char *name,
                                           size_t *cursor);
@@ -140,7 +141,10 @@ enum weir_field {
         WEIR_FIELD_INVALID, /* a bad escape, not a number, or out of range                */
 };
 
-/* The first field `name` of the query. */
+/*
+ * The first field `name` of the query. An empty value is INVALID as a number; numbers have digits
+ * on both sides of a point.
+ */
 WEIR_API enum weir_field weir_query(struct weir_ctx *ctx, const char *name, struct weir_str *value);
 WEIR_API enum weir_field weir_query_int(struct weir_ctx *ctx, const char *name, int64_t min,
                                         int64_t max, int64_t *value);
@@ -149,7 +153,11 @@ WEIR_API enum weir_field weir_query_double(struct weir_ctx *ctx, const char *nam
 /* true, 1, yes, on or an empty value; false, 0, no, off. */
 WEIR_API enum weir_field weir_query_bool(struct weir_ctx *ctx, const char *name, bool *value);
 
-/* All fields, or all that are called `*name` when *name is given: start with *cursor 0. */
+/* All values of the fields `name`, one a call: start with *cursor 0. ABSENT at the end. */
+WEIR_API enum weir_field weir_query_values(struct weir_ctx *ctx, const char *name, size_t *cursor,
+                                           struct weir_str *value);
+
+/* All fields in order: *cursor starts at 0; ABSENT at the end. Behind an INVALID one it goes on. */
 WEIR_API enum weir_field weir_query_next(struct weir_ctx *ctx, size_t *cursor,
                                          struct weir_str *name, struct weir_str *value);
 
@@ -157,6 +165,11 @@ WEIR_API enum weir_field weir_query_next(struct weir_ctx *ctx, size_t *cursor,
 WEIR_API enum weir_field weir_form(struct weir_ctx *ctx, const char *name, struct weir_str *value);
 WEIR_API enum weir_field weir_form_int(struct weir_ctx *ctx, const char *name, int64_t min,
                                        int64_t max, int64_t *value);
+WEIR_API enum weir_field weir_form_double(struct weir_ctx *ctx, const char *name, double min,
+                                          double max, double *value);
+WEIR_API enum weir_field weir_form_bool(struct weir_ctx *ctx, const char *name, bool *value);
+WEIR_API enum weir_field weir_form_values(struct weir_ctx *ctx, const char *name, size_t *cursor,
+                                          struct weir_str *value);
 WEIR_API enum weir_field weir_form_next(struct weir_ctx *ctx, size_t *cursor, struct weir_str *name,
                                         struct weir_str *value);
 

@@ -13,7 +13,7 @@ struct weir_reply {
         int             status;
         struct weir_str body;    /* NUL-terminated for convenience; empty for HEAD    */
         struct weir_str head;    /* the header fields, "Name: value\r\n" each         */
-        bool            closes;  /* would the connection be closed behind it          */
+        bool            closes;  /* would the connection be closed behind it?         */
         bool            broken;  /* a stream broke off: body is what came before      */
         uint64_t        length;  /* of the body, for HEAD too; WEIR_UNKNOWN_LENGTH    */
         uint64_t        took_ns; /* by the clock                                      */

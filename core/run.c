@@ -1,0 +1,67 @@
+/* run.c - serving until a signal: what a main() needs. */
+#include "server.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+/* Until stopped; each signal asks for more. */
+static void wait_signals(struct weir *app, int signal_fd)
+{
+        struct weir__server *server = app->app->server;
+        struct pollfd fds[2] = { { .fd = weir__server_stopped_fd(server), .events = POLLIN },
+                                 { .fd = signal_fd, .events = POLLIN } };
+        static const char *const what[] = {
+                "stopping: requests in flight finish; a second signal cuts them off",
+                "cutting off what is still in flight; a third signal ends the process",
+        };
+        struct signalfd_siginfo info;
+        int signals = 0;
+
+        while (weir__server_runs(server)) {
+                if (poll(fds, 2, -1) < 0 || !(fds[1].revents & POLLIN) ||
+                    read(signal_fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
+                        continue;
+                signals++;
+                if (signals == 3)
+                        _exit(1);
+                weir_log(app, WEIR_LOG_INFO, "%s", what[signals - 1]);
+                weir__server_ask(server, signals == 1 ? WEIR__STOP : WEIR__HURRY);
+        }
+}
+
+int weir_run(struct weir *app)
+{
+        sigset_t ours, before;
+        int signal_fd, result;
+
+        sigemptyset(&ours);
+        sigaddset(&ours, SIGINT);
+        sigaddset(&ours, SIGTERM);
+        pthread_sigmask(SIG_BLOCK, &ours, &before);
+        signal_fd = signalfd(-1, &ours, SFD_NONBLOCK | SFD_CLOEXEC);
+        if (signal_fd < 0)
+                weir_setup_error(app, "weir_run(): no descriptor left for signals");
+        result = weir_start(app);
+        if (result == 0) {
+                wait_signals(app, signal_fd);
+                weir_stop(app);
+        }
+        if (signal_fd >= 0)
+                close(signal_fd);
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        return result;
+}
+
+int weir_main(struct weir *app)
+{
+        int result = weir_run(app);
+
+        if (result < 0)
+                fprintf(stderr, "%s: %s\n", app ? app->app->name : "weir", weir_error(app));
+        weir_free(app);
+        return result < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
