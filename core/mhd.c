@@ -404,9 +404,9 @@ void weir__mhd_free(struct weir__mhd *mhd)
 void weir__mhd_add(struct weir__mhd *mhd, int fd, const struct sockaddr *address,
                    socklen_t address_len)
 {
-        WEIR__COUNT(mhd->loop, connections);
         if (MHD_add_connection(mhd->daemon, fd, address, address_len) != MHD_YES)
                 WEIR__COUNT(mhd->loop, out_of_memory); /* MHD has closed it */
+        WEIR__COUNT(mhd->loop, connections);           /* who counts it sees it open */
 }
 
 unsigned weir__mhd_connections(const struct weir__mhd *mhd)

@@ -60,25 +60,31 @@ static inline void http_end(struct weir *app)
         weir_free(app);
 }
 
-/* Waits, yielding, until `is_so(arg)`; a wait without end fails. */
-static inline void wait_until(bool (*is_so)(void *arg), void *arg, const char *what)
+/* Waits until `n` connections have come, in all, and gone. */
+static inline void wait_gone(struct weir *app, uint64_t n)
 {
         time_t end = time(NULL) + NET_TIMEOUT_S;
 
-        while (!is_so(arg)) {
-                cr_assert_lt(time(NULL), end, "waited in vain until %s", what);
+        while (stats_of(app).connections < n || stats_of(app).connections_open) {
+                cr_assert_lt(time(NULL), end, "%lu of %lu connections came, %lu are open",
+                             (unsigned long)stats_of(app).connections, (unsigned long)n,
+                             (unsigned long)stats_of(app).connections_open);
                 sched_yield();
         }
+        cr_assert_eq(stats_of(app).connections, n);
+        cr_assert_eq(stats_of(app).requests_in_flight, 0);
 }
 
-static inline bool has_nothing_in_flight(void *app)
+/* Waits until no request is in flight. */
+static inline void wait_idle(struct weir *app)
 {
-        return stats_of(app).requests_in_flight == 0;
-}
+        time_t end = time(NULL) + NET_TIMEOUT_S;
 
-static inline bool has_no_connections(void *app)
-{
-        return stats_of(app).connections_open == 0 && has_nothing_in_flight(app);
+        while (stats_of(app).requests_in_flight) {
+                cr_assert_lt(time(NULL), end, "%lu requests are in flight",
+                             (unsigned long)stats_of(app).requests_in_flight);
+                sched_yield();
+        }
 }
 
 /* ---- Clients. ---- */

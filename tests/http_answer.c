@@ -396,7 +396,7 @@ Test(http_answer, a_stream_that_breaks_off_does_not_look_complete)
         expect_broken("/known", 2, 1);
         expect_broken("/known", 6, 10000);
         expect_broken("/known", 7, 1);
-        wait_until(has_no_connections, app, "all are closed");
+        wait_gone(app, 6);
         cr_assert_eq(atomic_load(&freed), 6);
 }
 
@@ -411,7 +411,7 @@ Test(http_answer, what_a_client_does_not_wait_for_is_given_back_once)
                 cr_assert(client_need(&client, 1000));
                 client_close(&client);
         }
-        wait_until(has_no_connections, app, "all are closed");
+        wait_gone(app, 3);
         cr_assert_eq(atomic_load(&freed), 3);
         cr_assert_eq(stats_of(app).aborted, 3);
 }

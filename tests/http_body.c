@@ -277,7 +277,7 @@ Test(http_body, chunks_far_beyond_the_limit_are_refused_at_once_and_the_client_r
         expect_413(&client);
         client_close(&client);
         cr_assert_eq(atomic_load(&handled), 0);
-        wait_until(has_no_connections, app, "it is closed");
+        wait_gone(app, 1);
         cr_assert_eq(atomic_load(&done), 1);
 }
 
@@ -414,7 +414,7 @@ Test(http_body, a_body_that_breaks_off_reaches_no_handler_and_ends_once)
                         client_close(&client);
                 }
         }
-        wait_until(has_no_connections, app, "all are closed");
+        wait_gone(app, 12);
         cr_assert_eq(atomic_load(&handled), 0);
         cr_assert_eq(atomic_load(&done_499), (int)stats_of(app).requests);
         cr_assert_eq(atomic_load(&done), (int)stats_of(app).requests);

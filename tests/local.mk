@@ -42,6 +42,7 @@ http_sources = \
   tests/http_guard.c \
   tests/http_keepalive.c \
   tests/http_leave.c \
+  tests/http_load.c \
   tests/http_malformed.c \
   tests/http_split.c \
   tests/kit.h \
