@@ -175,7 +175,7 @@ void weir__exchange_done(struct weir__cell *cell, uint64_t bytes, enum weir__end
         struct weir_ctx *ctx = &cell->ctx;
         struct weir__loop *loop = cell->loop;
 
-        if (end == WEIR__GONE)
+        if (end == WEIR__GONE || end == WEIR__STOPPED)
                 WEIR__COUNT(loop, aborted);
         if (cell->plan) {
                 if (!(ctx->flags & WEIR__UNWOUND))

@@ -196,14 +196,14 @@ static enum MHD_Result on_request(void *self, struct MHD_Connection *connection,
 }
 
 /* A request without a verdict whose connection has a status was answered by MHD itself. */
-static enum weir__end end_of(struct MHD_Connection *connection, struct weir__cell *cell,
-                             enum MHD_RequestTerminationCode code)
+static enum weir__end end_of(const struct weir__mhd *mhd, struct MHD_Connection *connection,
+                             struct weir__cell *cell, enum MHD_RequestTerminationCode code)
 {
         const union MHD_ConnectionInfo *info;
 
         if (code == MHD_REQUEST_TERMINATED_COMPLETED_OK || cell->cut)
                 return WEIR__SENT;
-        if (code == MHD_REQUEST_TERMINATED_DAEMON_SHUTDOWN)
+        if (code == MHD_REQUEST_TERMINATED_DAEMON_SHUTDOWN || mhd->cut_all)
                 return WEIR__STOPPED;
         info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_HTTP_STATUS);
         if (!info || !info->http_status || (cell->ctx.flags & WEIR__UNWOUND))
@@ -224,7 +224,7 @@ static void on_completed(void *self, struct MHD_Connection *connection, void **r
         if (!cell)
                 return;
         conn = cell->conn;
-        end = end_of(connection, cell, code);
+        end = end_of(mhd, connection, cell, code);
         if ((cell->linger && end == WEIR__SENT) || end == WEIR__REFUSED)
                 weir__linger_add(mhd, conn->fd);
         weir__timer_cancel(&mhd->short_timers, &conn->swallow);
@@ -424,6 +424,7 @@ void weir__mhd_close_idle(struct weir__mhd *mhd)
 
 void weir__mhd_close_all(struct weir__mhd *mhd)
 {
+        mhd->cut_all = true;
         weir__linger_finish(mhd);
         for (struct weir__conn *conn = mhd->conns; conn; conn = conn->next)
                 shutdown(conn->fd, SHUT_RDWR);

@@ -40,6 +40,7 @@ http_sources = \
   tests/http_bodiless.c \
   tests/http_body.c \
   tests/http_guard.c \
+  tests/http_hooks.c \
   tests/http_keepalive.c \
   tests/http_leave.c \
   tests/http_load.c \
