@@ -59,7 +59,9 @@ libweircore_la_SOURCES = \
   core/number.h \
   core/path.c \
   core/path.h \
+  core/path_cpu.h \
   core/path_scan.h \
+  core/path_vbmi.c \
   core/peer.c \
   core/plan.h \
   core/problem.c \

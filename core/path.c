@@ -7,6 +7,7 @@
  * overlap at its end, and a shorter text is gathered from words that do.
  */
 #include "path.h"
+#include "path_cpu.h"
 #include "path_scan.h"
 
 #define HEAD 48 /* bytes whose slashes are found without a loop */
@@ -197,8 +198,8 @@ static WEIR__COLD enum weir__path_status split_rare(struct weir__path *path, uin
         return WEIR__PATH_OK;
 }
 
-enum weir__path_status weir__path_split(struct weir__path *path, struct weir_str raw,
-                                        const struct weir__path_rules *rules)
+enum weir__path_status weir__path_split_portable(struct weir__path *path, struct weir_str raw,
+                                                 const struct weir__path_rules *rules)
 {
         size_t head = smaller(raw.len, HEAD);
         struct weir__special special = weir__nothing_special();
@@ -231,6 +232,16 @@ enum weir__path_status weir__path_split(struct weir__path *path, struct weir_str
         if (gaps || weir__is_special(special) || raw.len > HEAD || path->n >= CUTS)
                 return split_rare(path, slashes, special, rules);
         return WEIR__PATH_OK;
+}
+
+enum weir__path_status weir__path_split(struct weir__path *path, struct weir_str raw,
+                                        const struct weir__path_rules *rules)
+{
+#ifdef WEIR__VBMI
+        if (weir__has_vbmi())
+                return weir__path_split_vbmi(path, raw, rules);
+#endif
+        return weir__path_split_portable(path, raw, rules);
 }
 
 /* ---- Decoding. ---- */

@@ -8,11 +8,14 @@
  */
 #include "router.h"
 
+#include "path_cpu.h"
 #include "router_host.h"
 #include "router_walk.h"
 
 #define LIKELY(x)   __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define NOINLINE    __attribute__((noinline))
+#define INLINE      static inline __attribute__((always_inline)) /* into two builds of find() */
 
 /* ---- The quick way down. ---- */
 
@@ -23,43 +26,42 @@ struct spot {
 };
 
 /* Is the child, which may be a hole, not simply the literal of this key and length? */
-static inline bool differs(const struct weir__node *child, struct weir__key key, size_t len)
+INLINE bool differs(const struct weir__node *child, struct weir__key key, size_t len)
 {
         return (child->first ^ key.first) | (child->last ^ key.last) | (child->tag ^ len);
 }
 
-/*
- * The child for a segment that the table of the node has no literal for: one of a wide table, or
- * that of the bare parameter. NULL where it takes more to know.
- */
+/* The child for a segment, by way of a wide table. NULL where it takes more to know. */
 static WEIR__COLD const struct weir__node *other_child(const struct weir__router *router,
                                                        const struct weir__path *path,
                                                        const struct weir__node *node, size_t at)
 {
         size_t begin = path->cut[at] + (size_t)1, end = path->cut[at + 1], len = end - begin;
         struct weir__key key = at ? weir__key(path->text, begin, end) : weir__path_key(path);
-        const struct weir__node *child = weir__child(node, weir__key_hash(key));
+        const struct weir__node *child;
 
-        if (node->flags & WEIR__WIDE) {
-                child = weir__wide_child(router, node, weir__key_hash(key));
-                if (!differs(child, key, len))
-                        return child;
-        }
-        if ((node->flags & ~WEIR__WIDE) != WEIR__HAS_PARAM || len == 0 ||
-            child->tag & WEIR__CAREFUL)
+        if (!(node->flags & WEIR__WIDE))
                 return NULL;
-        return router->node + node->param;
+        child = weir__wide_child(router, node, weir__key_hash(key));
+        if (!differs(child, key, len))
+                return child;
+        if (node->flags & WEIR__HAS_MORE || len == 0 || child->tag & WEIR__CAREFUL)
+                return NULL;
+        return node->param ? router->node + node->param : NULL;
 }
 
 /* One segment on, and over those that are skipped. False when the segment stops it. */
-static inline bool step(const struct weir__router *router, const struct weir__path *path,
-                        struct spot *spot, struct weir__key key, size_t len)
+INLINE bool step(const struct weir__router *router, const struct weir__path *path,
+                 struct spot *spot, struct weir__key key, size_t len)
 {
         const struct weir__node *node = spot->node;
         const struct weir__node *child = weir__child(node, weir__key_hash(key));
 
         if (UNLIKELY(differs(child, key, len))) {
-                child = other_child(router, path, node, spot->at);
+                if (node->flags == WEIR__HAS_PARAM && len > 0 && !(child->tag & WEIR__CAREFUL))
+                        child = router->node + node->param;
+                else
+                        child = other_child(router, path, node, spot->at);
                 if (!child)
                         return false;
         }
@@ -69,7 +71,7 @@ static inline bool step(const struct weir__router *router, const struct weir__pa
 }
 
 /* To where the path ends. False when a segment stops it before. */
-static inline bool descend(const struct weir__router *router, const struct weir__path *path,
+INLINE bool descend(const struct weir__router *router, const struct weir__path *path,
                            struct spot *spot)
 {
         if (!step(router, path, spot, weir__path_key(path), path->cut[1] - (size_t)1))
@@ -89,7 +91,7 @@ static inline bool descend(const struct weir__router *router, const struct weir_
  * The leaf at the end of the path, and in it the place of the route for a method below WEIR_CUSTOM.
  * NULL when there is none, or more to do about it.
  */
-static inline const struct weir__leaf *leaf_at(const struct weir__router *router, struct spot spot,
+INLINE const struct weir__leaf *leaf_at(const struct weir__router *router, struct spot spot,
                                                size_t n, unsigned method, uint32_t *rank)
 {
         size_t over = spot.at - n; /* behind all that the node skips it is 0, before them skip */
@@ -102,7 +104,7 @@ static inline const struct weir__leaf *leaf_at(const struct weir__router *router
         return LIKELY(leaf->simple) ? leaf : NULL;
 }
 
-static inline void put_param(const struct weir__path *path, const struct weir__leaf *leaf, size_t i,
+INLINE void put_param(const struct weir__path *path, const struct weir__leaf *leaf, size_t i,
                              struct weir_str *param)
 {
         size_t seg = leaf->seg[i], at = path->cut[seg], end = path->cut[seg + 1];
@@ -112,8 +114,8 @@ static inline void put_param(const struct weir__path *path, const struct weir__l
 }
 
 /* Puts WEIR__FEW_PARAMS, whether there are so many or not: that is cheaper than to ask. */
-static inline void deliver(const struct weir__path *path, const struct weir__leaf *leaf,
-                           uint32_t rank, struct weir_str *param, struct weir__match *match)
+INLINE void deliver(const struct weir__path *path, const struct weir__leaf *leaf, uint32_t rank,
+                    struct weir_str *param, struct weir__match *match)
 {
         match->route = leaf->route[rank];
         match->n_params = leaf->n_params;
@@ -151,9 +153,9 @@ static WEIR__COLD bool search(const struct weir__router *router, const struct we
         return weir__walk(&walk, spot.node, spot.at - spot.node->skip);
 }
 
-bool weir__router_find(const struct weir__router *router, const struct weir__path *path,
-                       struct weir_str host, int method, struct weir_str *param,
-                       struct weir__match *match)
+INLINE bool find(const struct weir__router *router, const struct weir__path *path,
+                 struct weir_str host, int method, struct weir_str *param,
+                                                       struct weir__match *match)
 {
         struct spot spot = { router->quick, 0 };
 
@@ -170,6 +172,37 @@ bool weir__router_find(const struct weir__router *router, const struct weir__pat
                 }
         }
         return search(router, path, host, method, param, match, spot);
+}
+
+static NOINLINE bool find_portable(const struct weir__router *router, const struct weir__path *path,
+                                   struct weir_str host, int method, struct weir_str *param,
+                                   struct weir__match *match)
+{
+        return find(router, path, host, method, param, match);
+}
+
+#ifdef WEIR__BMI
+
+/* The same, with shifts that cost less. */
+WEIR__BMI static NOINLINE bool find_bmi(const struct weir__router *router,
+                                        const struct weir__path *path, struct weir_str host,
+                                        int method, struct weir_str *param,
+                                        struct weir__match *match)
+{
+        return find(router, path, host, method, param, match);
+}
+
+#endif
+
+bool weir__router_find(const struct weir__router *router, const struct weir__path *path,
+                       struct weir_str host, int method, struct weir_str *param,
+                       struct weir__match *match)
+{
+#ifdef WEIR__BMI
+        if (weir__has_bmi())
+                return find_bmi(router, path, host, method, param, match);
+#endif
+        return find_portable(router, path, host, method, param, match);
 }
 
 /* ---- Around it. ---- */

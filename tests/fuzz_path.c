@@ -3,7 +3,7 @@
  *
  * Input: a byte whose bits are the rules, and the path.
  */
-#include "path.h"
+#include "path_cpu.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -134,12 +134,26 @@ static void check_toggle(struct weir__path *path, struct weir_str text)
         check_segments(path, text);
 }
 
+/* Any CPU splits it in the same way. */
+static void check_portable(const struct weir__path *path, enum weir__path_status status,
+                           const struct weir__path_rules *rules)
+{
+        struct weir__path other;
+
+        require(weir__path_split_portable(&other, path->raw, rules) == status);
+        require(other.n == path->n && other.plain == path->plain && other.len == path->len);
+        require(other.needs_shadow == path->needs_shadow && other.has_gap == path->has_gap);
+        require(!memcmp(other.head, path->head, sizeof(other.head)));
+        require(!memcmp(other.cut, path->cut, (other.n + 1) * sizeof(other.cut[0])));
+}
+
 static void check(struct weir_str raw, char *shadow, const struct weir__path_rules *rules)
 {
         static struct reading reading;
         struct weir__path path;
         enum weir__path_status status = weir__path_split(&path, raw, rules);
 
+        check_portable(&path, status, rules);
         if (status == WEIR__PATH_OK && path.needs_shadow)
                 status = weir__path_decode(&path, shadow, rules);
         for (size_t i = 0; i < raw.len; i++) {

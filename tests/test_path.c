@@ -1,5 +1,5 @@
 /* test_path.c - claims about splitting and decoding paths. */
-#include "path.h"
+#include "path_cpu.h"
 #include "path_scan.h"
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -16,6 +16,19 @@ struct subject {
         char                  *raw, *shadow;
 };
 
+/* The path is split as any CPU would split it. */
+static void expect_portable(const struct subject *s, const struct weir__path_rules *rules)
+{
+        struct weir__path path;
+
+        cr_expect_eq(weir__path_split_portable(&path, s->path.raw, rules), s->status);
+        cr_expect(path.n == s->path.n && path.len == s->path.len && path.text == s->path.text &&
+                  path.shadow == s->path.shadow && path.needs_shadow == s->path.needs_shadow &&
+                  path.has_gap == s->path.has_gap && path.plain == s->path.plain &&
+                  memcmp(path.head, s->path.head, sizeof(path.head)) == 0 &&
+                  memcmp(path.cut, s->path.cut, (path.n + 1) * sizeof(path.cut[0])) == 0);
+}
+
 static struct subject read_bytes(const char *text, size_t len, const struct weir__path_rules *rules)
 {
         struct subject s = { .raw = malloc(len), .shadow = malloc(len) };
@@ -23,6 +36,7 @@ static struct subject read_bytes(const char *text, size_t len, const struct weir
         if (len)
                 memcpy(s.raw, text, len);
         s.status = weir__path_split(&s.path, (struct weir_str){ s.raw, len }, rules);
+        expect_portable(&s, rules);
         if (s.status == WEIR__PATH_OK && s.path.needs_shadow)
                 s.status = weir__path_decode(&s.path, s.shadow, rules);
         return s;
