@@ -477,16 +477,17 @@ static bool is_pending(const struct weir__mhd *mhd)
         return MHD_get_timeout(mhd->daemon, &wait_ms) == MHD_YES && wait_ms == 0;
 }
 
+/* What has to end ends after the sleep, not before it: it may be the last that the loop waits for. */
 void weir__mhd_turn(struct weir__mhd *mhd, int wait_ms)
 {
         struct pollfd ready = { .fd = mhd->epoll_fd, .events = POLLIN };
         bool mhd_sleeps = weir__mhd_connections(mhd) + OWN_EVENTS < MHD_EVENTS;
 
-        expire(mhd);
         wait_ms = shorter(wait_ms, next_timer_ms(mhd));
         mhd->callbacks = 0;
         MHD_run_wait(mhd->daemon, mhd_sleeps ? wait_ms : 0);
         weir__leave_turn(mhd);
         if (!mhd_sleeps && mhd->callbacks == 0 && wait_ms != 0 && !is_pending(mhd))
                 poll(&ready, 1, wait_ms);
+        expire(mhd);
 }

@@ -355,6 +355,25 @@ Test(http_keepalive, while_the_server_drains_an_answer_says_close)
         client_close(&busy);
 }
 
+Test(http_keepalive, a_stop_ends_with_the_last_connection_that_closes_slowly)
+{
+        struct client client = client_to(app);
+        pthread_t stopper;
+        time_t start;
+        int fd;
+
+        client_send(&client, GET H "\r\n");
+        client_read(&client, 400);
+        client_expect_end(&client); /* the server still reads */
+        pthread_create(&stopper, NULL, stop_it, app);
+        while ((fd = net_connect(weir_port(app, 0))) >= 0)
+                close(fd);
+        start = time(NULL);
+        client_close(&client);
+        pthread_join(stopper, NULL);
+        cr_assert_lt(time(NULL) - start, 10, "drain_timeout_ms is 20 s");
+}
+
 Test(http_keepalive, a_lame_server_serves_on_and_says_close)
 {
         struct client client;

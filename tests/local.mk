@@ -49,6 +49,11 @@ http_sources = \
   tests/kit.h \
   tests/net.h
 
+# ---- Programs of their own, each in need of a whole process. ----
+
+programs = \
+  tests/heap
+
 # ---- Races: plain programs with their own main (Criterion does not start under ThreadSanitizer). ----
 
 races = \
@@ -101,8 +106,8 @@ LDADD += tests/libreplay.la
 check_PROGRAMS += $(races)
 TESTS += $(races)
 if !TSAN
-check_PROGRAMS += $(fuzzers) tests/mhd_version
-TESTS += tests/mhd_version $(scripts)
+check_PROGRAMS += $(fuzzers) $(programs) tests/mhd_version
+TESTS += $(programs) tests/mhd_version $(scripts)
 endif
 endif
 
