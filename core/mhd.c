@@ -477,7 +477,7 @@ static bool is_pending(const struct weir__mhd *mhd)
         return MHD_get_timeout(mhd->daemon, &wait_ms) == MHD_YES && wait_ms == 0;
 }
 
-/* What has to end ends after the sleep, not before it: it may be the last that the loop waits for. */
+/* What has to end ends after the sleep: it may be the last that the loop waits for. */
 void weir__mhd_turn(struct weir__mhd *mhd, int wait_ms)
 {
         struct pollfd ready = { .fd = mhd->epoll_fd, .events = POLLIN };

@@ -236,7 +236,7 @@ Test(http_hooks, what_the_library_answers_in_the_body_is_seen_with_its_status)
 
 /* ---- Refused in each phase. ---- */
 
-/* A middleware in each phase, the one of phase `refusing` refuses. What must happen is in `want`. */
+/* A middleware in each phase; that of phase `refusing` refuses. `want` is what must happen. */
 static struct weir *make_phases(int refusing, char *want)
 {
         static const struct weir_middleware phases[] = {
