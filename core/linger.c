@@ -91,16 +91,17 @@ void weir__linger_turn(struct weir__mhd *mhd, uint64_t now_ns)
 {
         struct epoll_event events[MAX_LINGERS];
         int n = epoll_wait(mhd->linger_fd, events, MAX_LINGERS, 0);
-        struct weir__timer *timer;
 
         for (int i = 0; i < n; i++) {
                 if (!drop_input(mhd, events[i].data.ptr))
                         end(mhd, events[i].data.ptr);
         }
-        while ((timer = weir__timer_due(&mhd->linger_timers, now_ns))) {
+        for (struct weir__linger *linger = mhd->lingers, *next; linger; linger = next) {
+                next = linger->next;
+                if (linger->timer.due_ns > now_ns)
+                        continue;
                 WEIR__COUNT(mhd->loop, linger_cut);
-                end(mhd, (struct weir__linger *)(void *)((char *)timer -
-                                                         offsetof(struct weir__linger, timer)));
+                end(mhd, linger);
         }
 }
 
