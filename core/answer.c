@@ -4,6 +4,7 @@
  * Small bodies are copied into the arena, larger ones into a buffer of the loop. Nothing is sent
  * here: the transport takes the answer when the chain has unwound.
  */
+#include "bytes.h"
 #include "cell.h"
 
 #include <stdio.h>
@@ -30,15 +31,26 @@ static enum weir_flow bad_status(struct weir_ctx *ctx, int status)
         return weir__answer_fixed(ctx, WEIR__STATIC_500);
 }
 
+/* A type with a control byte could split the answer. */
+static enum weir_flow bad_type(struct weir_ctx *ctx)
+{
+        weir_log(weir_app(ctx), WEIR_LOG_ERROR, "%s: the type is not a field value", ctx->pattern);
+        WEIR__COUNT(weir__cell_of(ctx)->loop, bad_answers);
+        return weir__answer_fixed(ctx, WEIR__STATIC_500);
+}
+
 /* Puts a new body in place of the one before. */
 static enum weir_flow answer(struct weir_ctx *ctx, int status, struct weir_str type,
                              const struct weir__body *body)
 {
         struct weir__cell *cell = weir__cell_of(ctx);
+        struct weir__body old = cell->answer.body;
 
-        weir__body_drop(cell, &cell->answer.body);
         cell->answer.body = *body;
         cell->answer.type = type;
+        weir__body_drop(cell, &old); /* its free_fn may answer too */
+        if (!weir__all_value(type.ptr, type.len))
+                return bad_type(ctx);
         if (status < 200 || status > 599)
                 return bad_status(ctx, status);
         ctx->status = (uint16_t)status;
@@ -224,7 +236,7 @@ enum weir_flow weir_send_static(struct weir_ctx *ctx, const struct weir_static *
 
         if (!fixed) /* its setup failed, so this app never started */
                 return weir__answer_fixed(ctx, WEIR__STATIC_500);
-        if (cell->answer.body.kind != WEIR__EMPTY)
+        while (cell->answer.body.kind != WEIR__EMPTY)
                 weir__body_drop(cell, &cell->answer.body);
         cell->answer.body.kind = WEIR__FIXED;
         cell->answer.body.fixed = fixed;

@@ -138,11 +138,12 @@ void weir_replace_body(struct weir_ctx *ctx, struct weir_str bytes, void (*free_
                        void *arg)
 {
         struct weir__cell *cell = weir__cell_of(ctx);
+        struct weir__body old = cell->answer.body;
 
-        weir__body_drop(cell, &cell->answer.body);
         cell->answer.body = (struct weir__body){
                 .kind = WEIR__BYTES, .bytes = bytes, .free_fn = free_fn, .arg = arg
         };
+        weir__body_drop(cell, &old);
 }
 
 struct weir_str weir_answer_body(const struct weir_ctx *ctx)

@@ -94,18 +94,25 @@ void weir__cell_target(struct weir__cell *cell, struct weir_str target)
                 ctx->query = (struct weir_str){ mark + 1, (size_t)(end - mark - 1) };
 }
 
-void weir__cell_put(struct weir__cell *cell)
+static void run_deferred(struct weir__cell *cell)
 {
-        struct weir__pool *pool = &cell->loop->pool;
-
         while (cell->defers) {
                 struct weir__defer *defer = cell->defers;
 
                 cell->defers = defer->next;
                 defer->fn(defer->arg);
         }
-        if (cell->answer.body.kind != WEIR__EMPTY)
+}
+
+void weir__cell_put(struct weir__cell *cell)
+{
+        struct weir__pool *pool = &cell->loop->pool;
+
+        run_deferred(cell);
+        while (cell->answer.body.kind != WEIR__EMPTY) { /* a free_fn may defer, or answer again */
                 weir__body_drop(cell, &cell->answer.body);
+                run_deferred(cell);
+        }
         if (cell->body.ptr)
                 weir__buf_release(pool, &cell->body);
         if (cell->path_shadow.ptr)

@@ -30,6 +30,8 @@ static void end(struct weir__mhd *mhd, struct weir__linger *linger)
         if (linger->next)
                 linger->next->prev = linger->prev;
         mhd->n_lingers--;
+        epoll_ctl(mhd->linger_fd, EPOLL_CTL_DEL, linger->fd, NULL); /* a child may hold it open */
+        shutdown(linger->fd, SHUT_RDWR);
         close(linger->fd);
         free(linger);
 }

@@ -42,16 +42,16 @@ struct weir__worker {
         unsigned              n_queue, cap_queue;
 };
 
-static _Thread_local const struct weir__app *own_app;
+static _Thread_local bool own_thread;
 
-bool weir__is_own_thread(const struct weir__app *app)
+bool weir__is_own_thread(void)
 {
-        return own_app == app;
+        return own_thread;
 }
 
-void weir__set_own_thread(const struct weir__app *app)
+void weir__set_own_thread(void)
 {
-        own_app = app;
+        own_thread = true;
 }
 
 int weir__thread_create(pthread_t *thread, void *(*run)(void *arg), void *arg)
@@ -264,7 +264,7 @@ static void *run(void *arg)
         struct weir__worker *worker = arg;
         uint32_t n_locals;
 
-        weir__set_own_thread(worker->loop.app);
+        weir__set_own_thread();
         n_locals = open_locals(worker);
         if (!worker->why)
                 worker->mhd = weir__mhd_new(&worker->loop, worker->wake_fd, &worker->why);

@@ -50,9 +50,9 @@ void weir__worker_join(struct weir__worker *worker);
 /* After the join. */
 void weir__worker_free(struct weir__worker *worker);
 
-/* Is this thread one of weir's, of this app? */
-bool weir__is_own_thread(const struct weir__app *app);
-void weir__set_own_thread(const struct weir__app *app);
+/* Is this thread one of weir's, of whatever app? It must not wait for a stop. */
+bool weir__is_own_thread(void);
+void weir__set_own_thread(void);
 
 /*
  * pthread_create() with all signals blocked in the new thread, but those of faults and profilers.

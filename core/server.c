@@ -113,7 +113,7 @@ static void *run_door(void *arg)
         const struct weir_options *options = &server->app->options;
         uint64_t one = 1;
 
-        weir__set_own_thread(server->app);
+        weir__set_own_thread();
         while (atomic_load(&server->asked) == WEIR__KEEP_ON)
                 weir__door_run(&server->door, -1);
         clear_wake(server);
@@ -364,7 +364,7 @@ int weir_stop(struct weir *root)
         if (!server)
                 return 0;
         weir__server_ask(server, WEIR__STOP);
-        if (!weir__is_own_thread(root->app))
+        if (!weir__is_own_thread())
                 wait_stopped(server);
         pthread_mutex_lock(&root->app->lock);
         if (--server->users == 0)

@@ -145,6 +145,11 @@ void *weir_use(struct weir *scope, const struct weir_middleware *mw, const void 
                             mw && mw->name ? " of " : "", mw && mw->name ? mw->name : "");
                 return NULL;
         }
+        if (mw->self_size > 1 << 30) {
+                weir__error(scope->app, "weir_use(): self_size of %s is %zu: at most 1 GiB",
+                            mw->name, mw->self_size);
+                return NULL;
+        }
         size = (mw->self_size + 63) & ~(size_t)63;
         use = weir__keep(scope, calloc(1, sizeof(*use)));
         if (!use)

@@ -486,3 +486,56 @@ Test(answer, a_file_is_not_sent_beyond_its_end)
         unlink(path);
         weir_free(app);
 }
+
+static enum weir_flow hostile_type(struct weir_ctx *ctx, void *self)
+{
+        return weir_bytes(ctx, 200, self, WEIR_STR("x"));
+}
+
+Test(answer, a_type_cannot_split_the_answer)
+{
+        struct weir *app = app_with(hostile_type, "a/b\r\nX-Evil: 1");
+
+        cr_assert_eq(status_of(app, "GET /"), 500);
+        expect_header(app, "GET /", "X-Evil", NULL);
+        weir_free(app);
+}
+
+static void count_call(void *arg)
+{
+        ++*(int *)arg;
+}
+
+/* What a free_fn gets: a ctx, and what it counts. */
+struct late {
+        struct weir_ctx *ctx;
+        int             *calls;
+};
+
+static void defer_late(void *arg)
+{
+        struct late *late = arg;
+
+        weir_defer(late->ctx, count_call, late->calls);
+        weir_text(late->ctx, 200, "too late");
+}
+
+static enum weir_flow send_late(struct weir_ctx *ctx, void *self)
+{
+        struct late *late = weir_alloc(ctx, sizeof(*late));
+
+        *late = (struct late){ ctx, self };
+        return weir_send(ctx, 200, "a/b", WEIR_STR("x"), defer_late, late);
+}
+
+Test(answer, what_a_free_fn_defers_or_answers_is_not_left_to_the_next_request)
+{
+        int calls = 0;
+        struct weir *app = app_with(send_late, &calls);
+
+        for (int i = 1; i <= 3; i++) {
+                expect(app, "GET /", 200, "x");
+                cr_assert_eq(calls, i);
+        }
+        weir_free(app);
+}
