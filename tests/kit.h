@@ -70,4 +70,13 @@ static inline struct weir *quiet_app(void)
         return weir_new(&(struct weir_options){ .log = drop_log });
 }
 
+/* Serves `fn` at / in an app of its own. */
+static inline struct weir *app_with(weir_request_fn *fn, void *self)
+{
+        struct weir *app = quiet_app();
+
+        weir_get(app, "/", fn, self);
+        return app;
+}
+
 #endif

@@ -11,6 +11,7 @@ unit_sources = \
   tests/net.h \
   tests/test_abi.c \
   tests/test_answer.c \
+  tests/test_answer_header.c \
   tests/test_chain.c \
   tests/test_cookie.c \
   tests/test_fields.c \
