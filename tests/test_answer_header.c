@@ -1,4 +1,4 @@
-/* test_answer_header.c - header fields of answers: setting, reading, refusing, running out of room. */
+/* test_answer_header.c - header fields of answers: set, read, refused, too many. */
 #include "kit.h"
 
 #include <string.h>
