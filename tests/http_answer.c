@@ -293,6 +293,25 @@ Test(http_answer, twenty_megabytes_of_a_file_arrive_while_others_are_served)
         client_close(&other);
 }
 
+Test(http_answer, a_file_arrives_while_hundreds_of_connections_are_idle)
+{
+        static struct client idle[200];
+        struct client client;
+        char request[128];
+
+        for (int i = 0; i < 200; i++) {
+                idle[i] = client_to(app);
+                client_expect_alive(&idle[i]);
+        }
+        client = client_to(app);
+        sprintf(request, "GET /file?size=%u" H, LARGE);
+        client_send(&client, request);
+        expect_large(&client, 0, LARGE);
+        client_close(&client);
+        for (int i = 0; i < 200; i++)
+                client_close(&idle[i]);
+}
+
 Test(http_answer, a_part_of_a_file_arrives_from_its_offset_on)
 {
         static const size_t parts[][2] = {
