@@ -363,6 +363,33 @@ Test(http_body, a_refusal_at_headers_does_not_wait_for_a_large_body)
         cr_assert_eq(atomic_load(&handled), 0);
 }
 
+Test(http_body, what_still_comes_of_a_refused_body_is_read_so_that_nothing_is_reset)
+{
+        struct client client = client_to(app);
+
+        client_send(&client, "POST /closed/ HTTP/1.1\r\n" H "Content-Length: 900000\r\n\r\n");
+        client_read(&client, 401);
+        client_send_bytes(&client, data, 900000);
+        shutdown(client.fd, SHUT_WR);
+        client_expect_end(&client);
+        client_close(&client);
+        wait_gone(app, 1);
+        cr_assert_eq(stats_of(app).linger_cut, 0);
+}
+
+Test(http_body, a_client_that_sends_on_for_ever_is_cut_off)
+{
+        struct client client = client_to(app);
+
+        client_send(&client, "POST /closed/ HTTP/1.1\r\n" H "Content-Length: 900000\r\n\r\n");
+        client_read(&client, 401);
+        while (client_try_send(&client, data, 100000))
+                ; /* until it is */
+        client_close(&client);
+        wait_gone(app, 1);
+        cr_assert_eq(stats_of(app).linger_cut, 1);
+}
+
 static void expect_answer_after_silence(const char *request, int status)
 {
         struct client client = client_to(app);
