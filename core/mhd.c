@@ -224,6 +224,10 @@ static void on_completed(void *self, struct MHD_Connection *connection, void **r
         if (!cell)
                 return;
         conn = cell->conn;
+        if (mhd->no_room && cell->answer.body.kind != WEIR__FD &&
+            cell->answer.body.kind != WEIR__PULL)
+                cut(conn, cell);
+        mhd->no_room = false;
         end = end_of(mhd, connection, cell, code);
         if ((cell->linger && end == WEIR__SENT) || end == WEIR__REFUSED)
                 weir__linger_add(mhd, conn->fd);
@@ -300,13 +304,19 @@ static size_t keep_raw(void *self, struct MHD_Connection *connection, char *text
         return text == mhd->last_path.ptr ? mhd->last_path.len : strlen(text);
 }
 
-/* MHD answers some requests before weir sees them: only its log tells with what. */
+/*
+ * MHD answers some requests before weir sees them, and closes a connection whose memory has no room
+ * for the head of an answer: only its log tells.
+ */
 static void on_log(void *self, const char *format, va_list args)
 {
         static const char answered[] = "Error processing request (HTTP response code is %u";
+        static const char no_room[] = "Closing connection (failed to create response header)";
         struct weir__mhd *mhd = self;
         unsigned status;
 
+        if (strcmp(format, "%s\n") == 0)
+                mhd->no_room = !strncmp(va_arg(args, const char *), no_room, sizeof(no_room) - 1);
         if (strncmp(format, answered, sizeof(answered) - 1) != 0)
                 return;
         status = va_arg(args, unsigned);
@@ -317,11 +327,6 @@ static void on_log(void *self, const char *format, va_list args)
 }
 
 /* ---- The daemon. ---- */
-
-const char *weir__mhd_version(void)
-{
-        return MHD_get_version();
-}
 
 static bool is_old(void)
 {

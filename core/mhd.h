@@ -36,7 +36,4 @@ void weir__mhd_close_all(struct weir__mhd *mhd);
 /* What it can and cannot do, which depends on the version of the library at run time. */
 const struct weir__transport *weir__mhd_transport(void);
 
-/* The version of the library at run time, "0.9.75". */
-const char *weir__mhd_version(void);
-
 #endif

@@ -54,6 +54,7 @@ struct weir__mhd {
         int                   epoll_fd;   /* MHD's own */
         int                   leave_fd;   /* leave.c   */
         unsigned              busy_turns; /* since leave_fd was looked at */
+        bool                  no_room;    /* MHD could not send the head of an answer */
         bool                  cut_all;    /* the stop waits for nobody any more */
         bool                  exact;      /* heads lie in memory as they were sent: 0.9.75 */
         struct weir__timers   short_timers, linger_timers; /* 2 s: swallowing, lingering */

@@ -7,21 +7,22 @@
 #define WEIR_TESTS_HTTP_H
 
 #include "kit.h"
-#include "mhd.h"
 #include "net.h"
 
 #include <errno.h>
 #include <linux/sockios.h>
+#include <microhttpd.h>
 #include <netinet/tcp.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <time.h>
 
 /* ---- Apps. ---- */
 
 /* Before 1.0 libmicrohttpd is laxer, and weir closes what it cannot check. */
 static inline bool mhd_is_old(void)
 {
-        return weir__mhd_version()[0] == '0';
+        return MHD_get_version()[0] == '0';
 }
 
 /* An app that logs nowhere and listens on a port that the kernel chooses. */
