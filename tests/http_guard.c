@@ -217,6 +217,18 @@ Test(http_guard, what_never_becomes_a_request_gets_no_answer_and_is_closed_when_
         end_victim(&victim);
 }
 
+Test(http_guard, an_empty_line_before_a_request_is_skipped) /* RFC 9112 2.2 */
+{
+        struct victim victim = start_victim(0);
+        struct client client = client_to(victim.app);
+
+        client_send(&client, "\r\n" SECOND "\r\n" SECOND);
+        client_expect(&client, 200, "second");
+        client_expect(&client, 200, "second");
+        client_close(&client);
+        end_victim(&victim);
+}
+
 #define ALL(attacks) attacks, sizeof(attacks) / sizeof((attacks)[0])
 
 Test(http_guard, a_bad_request_line_is_refused_once_and_nothing_behind_it_is_served)
