@@ -10,14 +10,11 @@
 
 static char no_memory[] = "out of memory during setup";
 
-void weir__error(struct weir__app *app, const char *fmt, ...)
+static WEIR_PRINTF(2, 0) void keep_first(struct weir__app *app, const char *fmt, va_list args)
 {
         char text[1024];
-        va_list args;
 
-        va_start(args, fmt);
         vsnprintf(text, sizeof(text), fmt, args);
-        va_end(args);
         pthread_mutex_lock(&app->lock);
         if (!app->error) {
                 app->error_of_start = app->starting;
@@ -26,6 +23,15 @@ void weir__error(struct weir__app *app, const char *fmt, ...)
                         app->error = no_memory;
         }
         pthread_mutex_unlock(&app->lock);
+}
+
+void weir__error(struct weir__app *app, const char *fmt, ...)
+{
+        va_list args;
+
+        va_start(args, fmt);
+        keep_first(app, fmt, args);
+        va_end(args);
 }
 
 void weir__forget_start_error(struct weir__app *app)
@@ -39,17 +45,27 @@ void weir__forget_start_error(struct weir__app *app)
         pthread_mutex_unlock(&app->lock);
 }
 
+void weir__start_error(struct weir__app *app, const char *fmt, ...)
+{
+        va_list args;
+
+        weir__forget_start_error(app);
+        app->starting = true;
+        va_start(args, fmt);
+        keep_first(app, fmt, args);
+        va_end(args);
+        app->starting = false;
+}
+
 void weir_setup_error(struct weir *scope, const char *fmt, ...)
 {
-        char text[1024];
         va_list args;
 
         if (!scope)
                 return;
         va_start(args, fmt);
-        vsnprintf(text, sizeof(text), fmt, args);
+        keep_first(scope->app, fmt, args);
         va_end(args);
-        weir__error(scope->app, "%s", text);
 }
 
 const char *weir_error(const struct weir *app)

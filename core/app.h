@@ -129,6 +129,9 @@ char *weir__concat(const char *a, const char *b);
 /* Drops an error of an earlier start; one of the setup stays. */
 void weir__forget_start_error(struct weir__app *app);
 
+/* Records why a start failed, in place of an error of an earlier one. */
+void weir__start_error(struct weir__app *app, const char *fmt, ...) WEIR_PRINTF(2, 3);
+
 /* Compiles the tree once. 0, or -1 with a sticky error. */
 int weir__freeze(struct weir__app *app);
 

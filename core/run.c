@@ -1,6 +1,7 @@
 /* run.c - serving until a signal: what a main() needs. */
 #include "server.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -33,19 +34,28 @@ static void wait_signals(struct weir *app, int signal_fd)
         }
 }
 
+static int open_signals(struct weir *app, const sigset_t *ours)
+{
+        int fd = signalfd(-1, ours, SFD_NONBLOCK | SFD_CLOEXEC);
+
+        if (fd < 0 && app)
+                weir__start_error(app->app, "weir_run(): no descriptor for signals: %s",
+                                  strerror(errno));
+        return fd;
+}
+
 int weir_run(struct weir *app)
 {
         sigset_t ours, before;
-        int signal_fd, result;
+        int signal_fd, result = -1;
 
         sigemptyset(&ours);
         sigaddset(&ours, SIGINT);
         sigaddset(&ours, SIGTERM);
         pthread_sigmask(SIG_BLOCK, &ours, &before);
-        signal_fd = signalfd(-1, &ours, SFD_NONBLOCK | SFD_CLOEXEC);
-        if (signal_fd < 0)
-                weir_setup_error(app, "weir_run(): no descriptor left for signals");
-        result = weir_start(app);
+        signal_fd = open_signals(app, &ours);
+        if (signal_fd >= 0)
+                result = weir_start(app);
         if (result == 0) {
                 wait_signals(app, signal_fd);
                 weir_stop(app);

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #define GET_CLOSE "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
@@ -99,4 +100,79 @@ Test(run, run_ends_cleanly_on_sigterm_and_on_sigint)
 {
         cr_assert_eq(run_until((const int[]){ SIGTERM, 0 }, say, "x", false), 0);
         cr_assert_eq(run_until((const int[]){ SIGINT, 0 }, say, "x", false), 0);
+}
+
+/* ---- Without descriptors. ---- */
+
+/* How many descriptors this process may have; how many it could before. */
+static rlim_t allow_descriptors(rlim_t n)
+{
+        struct rlimit limit;
+        rlim_t before;
+
+        getrlimit(RLIMIT_NOFILE, &limit);
+        before = limit.rlim_cur;
+        limit.rlim_cur = n;
+        cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+        return before;
+}
+
+/* weir_run() while no descriptor can be had: fails, for that reason. */
+static void run_without_descriptors(struct weir *app)
+{
+        rlim_t before = allow_descriptors(0);
+
+        cr_assert_eq(weir_run(app), -1);
+        allow_descriptors(before);
+        cr_assert(strstr(weir_error(app), "weir_run()"), "%s", weir_error(app));
+}
+
+Test(run, a_run_without_a_descriptor_for_signals_says_so_and_the_next_start_succeeds)
+{
+        struct weir *app = serving(say, "hello", 1);
+
+        run_without_descriptors(app);
+        started(app);
+        cr_assert_null(weir_error(app));
+        weir_free(app);
+}
+
+Test(run, a_run_without_a_descriptor_for_signals_may_be_tried_again)
+{
+        struct weir *app = serving(say, "hello", 1);
+        sigset_t term;
+
+        run_without_descriptors(app);
+        sigemptyset(&term);
+        sigaddset(&term, SIGTERM);
+        pthread_sigmask(SIG_BLOCK, &term, NULL);
+        raise(SIGTERM); /* waits until somebody reads it */
+        cr_assert_eq(weir_run(app), 0, "%s", weir_error(app));
+        weir_free(app);
+}
+
+Test(run, each_failure_of_a_start_is_told_in_place_of_the_one_before)
+{
+        struct weir *app = serving(say, "hello", 1);
+
+        weir_listen(app, "unix:/nowhere/at/all", NULL);
+        cr_assert_eq(weir_run(app), -1);
+        cr_assert(strstr(weir_error(app), "/nowhere/at/all"), "%s", weir_error(app));
+        run_without_descriptors(app);
+        cr_assert_eq(weir_run(app), -1);
+        cr_assert(strstr(weir_error(app), "/nowhere/at/all"), "%s", weir_error(app));
+        weir_free(app);
+}
+
+Test(run, an_error_of_the_setup_stays_the_first)
+{
+        struct weir *app = serving(say, "hello", 1);
+        rlim_t before;
+
+        weir_setup_error(app, "first");
+        before = allow_descriptors(0);
+        cr_assert_eq(weir_run(app), -1);
+        allow_descriptors(before);
+        cr_assert_str_eq(weir_error(app), "first");
+        weir_free(app);
 }

@@ -231,13 +231,16 @@ WEIR_API int weir_start(struct weir *app);
 WEIR_API int weir_stop(struct weir *app);
 
 /* Starts, serves until SIGINT, SIGTERM or weir_stop(), stops. A second signal hurries, a third
- * ends the process. 0 or -1. */
+ * ends the process. 0, or -1 with weir_error(): as weir_start(), or no descriptor for signals. */
 WEIR_API int weir_run(struct weir *app);
 
 /* weir_run(), any error to standard error, weir_free(): an exit status for main(). */
 WEIR_API int weir_main(struct weir *app);
 
-/* The first setup or start error as a sentence, or NULL. */
+/*
+ * The first setup or start error as a sentence, or NULL. One of the setup stays. One of a start is
+ * dropped, and its text freed, when the next begins: that may succeed.
+ */
 WEIR_API const char *weir_error(const struct weir *app);
 
 /* ---- Looking inside. ---- */
