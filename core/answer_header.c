@@ -6,6 +6,7 @@
  */
 #include "bytes.h"
 #include "cell.h"
+#include "cookie.h"
 
 #include <stdio.h>
 #include <strings.h>

@@ -1,10 +1,9 @@
 /* cookie.c - reading Cookie fields as they come, writing Set-Cookie fields as RFC 6265 wants. */
-#include "fields.h"
+#include "cookie.h"
 
 #include "bytes.h"
 #include "clock.h"
 #include "number.h"
-#include <weir/answer.h>
 
 /* ---- Reading. ---- */
 

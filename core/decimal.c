@@ -8,8 +8,6 @@
  */
 #include "number.h"
 
-#include "fields.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -18,6 +18,7 @@ libweircore_la_SOURCES = \
   core/clock.c \
   core/clock.h \
   core/cookie.c \
+  core/cookie.h \
   core/cpus.c \
   core/ctx.c \
   core/decimal.c \

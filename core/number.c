@@ -6,8 +6,6 @@
  */
 #include "number.h"
 
-#include "fields.h"
-
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,15 +1,17 @@
-/* number.h - numbers as decimal text. Never a locale; fields.h has the reverse. */
+/* number.h - numbers as decimal text and back. Never by a locale. */
 #ifndef WEIR_CORE_NUMBER_H
 #define WEIR_CORE_NUMBER_H
 
 #include <weir/str.h>
+
+/* ---- Writing: numbers without a NUL behind them. ---- */
 
 #define WEIR__INT_TEXT    20 /* bytes that an integer takes at most */
 #define WEIR__DOUBLE_TEXT 26 /* bytes that a double takes at most   */
 
 unsigned weir__count_digits(uint64_t value);
 
-/* Each writes to `out` without a NUL and returns the end of its text. */
+/* Each writes to `out` and returns the end of its text. */
 char *weir__put_uint(char *out, uint64_t value);
 
 extern const char weir__pairs[]; /* "00" to "99" */
@@ -53,5 +55,17 @@ char *weir__put_double(char *out, double value);
  * "e-7". *n_digits is how many count; 17 is also said of what is outside [0.0001, 2^53) and not 0.
  */
 char *weir__put_double17(char *out, double value, unsigned *n_digits);
+
+/* ---- Reading: whole texts. ---- */
+
+/*
+ * '-' or nothing, digits, for doubles maybe a point with digits and an exponent. False leaves
+ * *value alone; so does a number that is too large, while one too close to 0 is 0.
+ */
+bool weir__parse_int(struct weir_str text, int64_t *value);
+bool weir__parse_double(struct weir_str text, double *value);
+
+/* "true", "1", "yes", "on", ""; "false", "0", "no", "off". */
+bool weir__parse_bool(struct weir_str text, bool *value);
 
 #endif

@@ -1,6 +1,8 @@
 /* request.c - what hooks and handlers read of the request. */
 #include "bytes.h"
 #include "cell.h"
+#include "cookie.h"
+#include "number.h"
 
 static uint32_t param_number(const struct weir_ctx *ctx, const char *name)
 {

@@ -1,8 +1,7 @@
 /* fuzz_cookie.c - reads any Cookie field, and writes Set-Cookie fields that cannot be misread. */
-#include "fields.h"
+#include "cookie.h"
 
 #include <stdlib.h>
-#include <weir/answer.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,5 +1,5 @@
 /* fuzz_form.c - an urlencoded body, through a request; numbers in it against the C library. */
-#include "fields.h"
+#include "number.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,8 +1,7 @@
 /* test_cookie.c - claims about cookies, after RFC 6265 and draft-ietf-httpbis-rfc6265bis. */
-#include "fields.h"
+#include "cookie.h"
 
 #include <criterion/criterion.h>
-#include <weir/answer.h>
 
 /* ---- Reading. ---- */
 

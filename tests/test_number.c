@@ -1,5 +1,4 @@
 /* test_number.c - claims about numbers as text. The C library in the C locale is the oracle. */
-#include "fields.h"
 #include "number.h"
 
 #include <criterion/criterion.h>
