@@ -33,20 +33,30 @@ struct weir_str weir_param_raw(const struct weir_ctx *ctx, const char *name)
         return weir__router_raw_param(&cell->path, &cell->match, ctx->param, i);
 }
 
-static bool in_range(int64_t n, int64_t min, int64_t max)
+static bool int_within(struct weir_str text, int64_t min, int64_t max, int64_t *value)
 {
-        return n >= min && n <= max;
+        int64_t n;
+
+        if (!weir__parse_int(text, &n) || n < min || n > max)
+                return false;
+        *value = n;
+        return true;
+}
+
+static bool double_within(struct weir_str text, double min, double max, double *value)
+{
+        double n;
+
+        if (!weir__parse_double(text, &n) || n < min || n > max)
+                return false;
+        *value = n;
+        return true;
 }
 
 bool weir_param_int(const struct weir_ctx *ctx, const char *name, int64_t min, int64_t max,
                     int64_t *value)
 {
-        int64_t n;
-
-        if (!weir__parse_int(weir_param(ctx, name), &n) || !in_range(n, min, max))
-                return false;
-        *value = n;
-        return true;
+        return int_within(weir_param(ctx, name), min, max, value);
 }
 
 struct weir_str weir_path_decoded(struct weir_ctx *ctx)
@@ -133,6 +143,8 @@ bool weir_is_type(const struct weir_ctx *ctx, const char *type)
         return true;
 }
 
+/* ---- Query and form: the same list of fields, from two places. ---- */
+
 static struct weir__fields *query_of(struct weir_ctx *ctx)
 {
         struct weir__fields *fields = &weir__cell_of(ctx)->query;
@@ -156,25 +168,8 @@ static enum weir_field find_int(struct weir__fields *fields, const char *name, i
 {
         struct weir_str text;
         enum weir_field got = weir__fields_find(fields, name, &text);
-        int64_t n;
 
-        if (got != WEIR_FIELD_OK)
-                return got;
-        if (!weir__parse_int(text, &n) || !in_range(n, min, max))
-                return WEIR_FIELD_INVALID;
-        *value = n;
-        return WEIR_FIELD_OK;
-}
-
-enum weir_field weir_query(struct weir_ctx *ctx, const char *name, struct weir_str *value)
-{
-        return weir__fields_find(query_of(ctx), name, value);
-}
-
-enum weir_field weir_query_int(struct weir_ctx *ctx, const char *name, int64_t min, int64_t max,
-                               int64_t *value)
-{
-        return find_int(query_of(ctx), name, min, max, value);
+        return got != WEIR_FIELD_OK || int_within(text, min, max, value) ? got : WEIR_FIELD_INVALID;
 }
 
 static enum weir_field find_double(struct weir__fields *fields, const char *name, double min,
@@ -182,14 +177,9 @@ static enum weir_field find_double(struct weir__fields *fields, const char *name
 {
         struct weir_str text;
         enum weir_field got = weir__fields_find(fields, name, &text);
-        double n;
 
-        if (got != WEIR_FIELD_OK)
-                return got;
-        if (!weir__parse_double(text, &n) || n < min || n > max)
-                return WEIR_FIELD_INVALID;
-        *value = n;
-        return WEIR_FIELD_OK;
+        return got != WEIR_FIELD_OK || double_within(text, min, max, value) ? got
+                                                                            : WEIR_FIELD_INVALID;
 }
 
 static enum weir_field find_bool(struct weir__fields *fields, const char *name, bool *value)
@@ -197,9 +187,7 @@ static enum weir_field find_bool(struct weir__fields *fields, const char *name, 
         struct weir_str text;
         enum weir_field got = weir__fields_find(fields, name, &text);
 
-        if (got != WEIR_FIELD_OK)
-                return got;
-        return weir__parse_bool(text, value) ? WEIR_FIELD_OK : WEIR_FIELD_INVALID;
+        return got != WEIR_FIELD_OK || weir__parse_bool(text, value) ? got : WEIR_FIELD_INVALID;
 }
 
 /* The next field `name`, or one that is INVALID, whatever its name. */
@@ -215,32 +203,20 @@ static enum weir_field next_value(struct weir__fields *fields, const char *name,
         return got;
 }
 
-enum weir_field weir_query_double(struct weir_ctx *ctx, const char *name, double min, double max,
-                                  double *value)
+enum weir_field weir_query(struct weir_ctx *ctx, const char *name, struct weir_str *value)
 {
-        return find_double(query_of(ctx), name, min, max, value);
-}
-
-enum weir_field weir_query_bool(struct weir_ctx *ctx, const char *name, bool *value)
-{
-        return find_bool(query_of(ctx), name, value);
-}
-
-enum weir_field weir_query_values(struct weir_ctx *ctx, const char *name, size_t *cursor,
-                                  struct weir_str *value)
-{
-        return next_value(query_of(ctx), name, cursor, value);
-}
-
-enum weir_field weir_query_next(struct weir_ctx *ctx, size_t *cursor, struct weir_str *name,
-                                struct weir_str *value)
-{
-        return weir__fields_next(query_of(ctx), cursor, name, value);
+        return weir__fields_find(query_of(ctx), name, value);
 }
 
 enum weir_field weir_form(struct weir_ctx *ctx, const char *name, struct weir_str *value)
 {
         return weir__fields_find(form_of(ctx), name, value);
+}
+
+enum weir_field weir_query_int(struct weir_ctx *ctx, const char *name, int64_t min, int64_t max,
+                               int64_t *value)
+{
+        return find_int(query_of(ctx), name, min, max, value);
 }
 
 enum weir_field weir_form_int(struct weir_ctx *ctx, const char *name, int64_t min, int64_t max,
@@ -249,10 +225,21 @@ enum weir_field weir_form_int(struct weir_ctx *ctx, const char *name, int64_t mi
         return find_int(form_of(ctx), name, min, max, value);
 }
 
+enum weir_field weir_query_double(struct weir_ctx *ctx, const char *name, double min, double max,
+                                  double *value)
+{
+        return find_double(query_of(ctx), name, min, max, value);
+}
+
 enum weir_field weir_form_double(struct weir_ctx *ctx, const char *name, double min, double max,
                                  double *value)
 {
         return find_double(form_of(ctx), name, min, max, value);
+}
+
+enum weir_field weir_query_bool(struct weir_ctx *ctx, const char *name, bool *value)
+{
+        return find_bool(query_of(ctx), name, value);
 }
 
 enum weir_field weir_form_bool(struct weir_ctx *ctx, const char *name, bool *value)
@@ -260,10 +247,22 @@ enum weir_field weir_form_bool(struct weir_ctx *ctx, const char *name, bool *val
         return find_bool(form_of(ctx), name, value);
 }
 
+enum weir_field weir_query_values(struct weir_ctx *ctx, const char *name, size_t *cursor,
+                                  struct weir_str *value)
+{
+        return next_value(query_of(ctx), name, cursor, value);
+}
+
 enum weir_field weir_form_values(struct weir_ctx *ctx, const char *name, size_t *cursor,
                                  struct weir_str *value)
 {
         return next_value(form_of(ctx), name, cursor, value);
+}
+
+enum weir_field weir_query_next(struct weir_ctx *ctx, size_t *cursor, struct weir_str *name,
+                                struct weir_str *value)
+{
+        return weir__fields_next(query_of(ctx), cursor, name, value);
 }
 
 enum weir_field weir_form_next(struct weir_ctx *ctx, size_t *cursor, struct weir_str *name,
