@@ -1,15 +1,6 @@
 /* fuzz_cookie.c - reads any Cookie field, and writes Set-Cookie fields that cannot be misread. */
 #include "cookie.h"
-
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool right)
-{
-        if (!right)
-                abort();
-}
+#include "fuzz_kit.h"
 
 /* The next C string of the input; NULL at its end. */
 static const char *text(const char **at, const char *end)
@@ -42,13 +33,13 @@ static void check_line(const char *line, size_t len, const struct weir_cookie *c
                             cookie->partitioned;
         struct weir_str value;
 
-        check(count(line, len, ';') == attributes);
+        require(count(line, len, ';') == attributes);
         for (size_t i = 0; i < len; i++)
-                check(line[i] >= ' ' && line[i] <= '~');
-        check(!cookie->same_site || cookie->same_site != WEIR_CROSS_SITE || cookie->secure);
-        check(weir__cookie_find((struct weir_str){ line, len }, cookie->name, &value));
+                require(line[i] >= ' ' && line[i] <= '~');
+        require(!cookie->same_site || cookie->same_site != WEIR_CROSS_SITE || cookie->secure);
+        require(weir__cookie_find((struct weir_str){ line, len }, cookie->name, &value));
         if (cookie->value && cookie->value[0] != '"')
-                check(weir_str_is(value, cookie->value));
+                require(weir_str_is(value, cookie->value));
 }
 
 static void fuzz_format(const char *at, const char *end, unsigned flags, uint8_t numbers)
@@ -69,7 +60,7 @@ static void fuzz_format(const char *at, const char *end, unsigned flags, uint8_t
         len = weir__cookie_format(line, sizeof(line), &cookie);
         if (len < 0)
                 return;
-        check(cookie.name && (size_t)len <= sizeof(line));
+        require(cookie.name && (size_t)len <= sizeof(line));
         check_line(line, (size_t)len, &cookie);
 }
 
@@ -80,8 +71,8 @@ static void fuzz_find(struct weir_str field, const char *name)
 
         if (!weir__cookie_find(field, name, &value))
                 return;
-        check(value.ptr >= field.ptr && value.ptr + value.len <= field.ptr + field.len);
-        check(!value.len || !memchr(value.ptr, ';', value.len));
+        require(value.ptr >= field.ptr && value.ptr + value.len <= field.ptr + field.len);
+        require(!value.len || !memchr(value.ptr, ';', value.len));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

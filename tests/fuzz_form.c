@@ -1,19 +1,10 @@
 /* fuzz_form.c - an urlencoded body, through a request; numbers in it against the C library. */
+#include "fuzz_kit.h"
 #include "number.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <weir/test.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool right)
-{
-        if (!right)
-                abort();
-}
 
 static const char *skip_digits(const char *at)
 {
@@ -52,11 +43,11 @@ static void check_numbers(const char *text, size_t len)
 
         errno = 0;
         number = strtoll(text, NULL, 10);
-        check(weir__parse_int(view, &n) == (end == text + len && errno == 0));
-        check(end != text + len || errno || n == number);
+        require(weir__parse_int(view, &n) == (end == text + len && errno == 0));
+        require(end != text + len || errno || n == number);
         end = decimal(text);
-        check(weir__parse_double(view, &real) == (end == text + len && isfinite(wanted)));
-        check(end != text + len || !isfinite(wanted) || real == wanted);
+        require(weir__parse_double(view, &real) == (end == text + len && isfinite(wanted)));
+        require(end != text + len || !isfinite(wanted) || real == wanted);
 }
 
 static void check_value(struct weir_str value)
@@ -79,13 +70,13 @@ static enum weir_flow read_form(struct weir_ctx *ctx, void *self)
 
         (void)self;
         while ((got = weir_form_next(ctx, &cursor, &name, &value)) != WEIR_FIELD_ABSENT) {
-                check(cursor <= ctx->body.len);
-                check(got == WEIR_FIELD_OK || !value.ptr);
+                require(cursor <= ctx->body.len);
+                require(got == WEIR_FIELD_OK || !value.ptr);
                 if (got == WEIR_FIELD_OK)
                         check_value(value);
         }
         got = weir_form_int(ctx, "n", 0, 100, &n);
-        check(got == WEIR_FIELD_OK ? n >= 0 && n <= 100 : n == -1);
+        require(got == WEIR_FIELD_OK ? n >= 0 && n <= 100 : n == -1);
         return weir_status(ctx, 204);
 }
 
@@ -99,18 +90,13 @@ static struct weir *make_app(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-        static const char head[] = "POST /\nContent-Type: application/x-www-form-urlencoded\n\n";
         static struct weir *app;
-        char *request = malloc(sizeof(head) + size);
         struct weir_reply *reply;
 
         if (!app)
                 app = make_app();
-        memcpy(request, head, sizeof(head) - 1);
-        memcpy(request + sizeof(head) - 1, data, size);
-        reply = weir_ask_bytes(app, (struct weir_str){ request, sizeof(head) - 1 + size });
-        check(reply && reply->status == 204);
+        reply = post(app, "application/x-www-form-urlencoded", data, size);
+        require(reply->status == 204);
         weir_reply_free(reply);
-        free(request);
         return 0;
 }

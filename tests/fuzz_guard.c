@@ -4,13 +4,9 @@
  * The app has a route for each kind of reading (path, query, form, JSON, cookies), so that what
  * passes the guard is read as handlers do.
  */
+#include "fuzz_kit.h"
+
 #include <weir/json.h>
-#include <weir/test.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct weir *app;
 

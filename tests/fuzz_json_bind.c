@@ -3,13 +3,9 @@
  *
  * What is bound keeps the limits of the table; what is refused is refused at places that are there.
  */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <weir/json.h>
-#include <weir/test.h>
+#include "fuzz_kit.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include <weir/json.h>
 
 struct node {
         struct weir_str        s;
@@ -35,30 +31,24 @@ static const struct weir_json_field fields[] = {
         { 0 },
 };
 
-static void check(bool right)
-{
-        if (!right)
-                abort();
-}
-
 static void check_node(const struct node *node, bool is_element)
 {
         const struct weir_str *strings = node->strings.items;
         const double *numbers = node->numbers.items;
         const struct node *list = node->list.items;
 
-        check(node->s.len >= 1 && node->s.len <= 8);
-        check(node->i >= -5 && node->i <= 5);
-        check(node->n >= 0.5 || (is_element && node->n == 0));
-        check(!node->b || node->has_b);
-        check(node->list.n <= 4);
+        require(node->s.len >= 1 && node->s.len <= 8);
+        require(node->i >= -5 && node->i <= 5);
+        require(node->n >= 0.5 || (is_element && node->n == 0));
+        require(!node->b || node->has_b);
+        require(node->list.n <= 4);
         for (size_t i = 0; i < node->list.n; i++)
                 check_node(&list[i], true);
         for (size_t i = 0; i < node->strings.n; i++)
-                check(strings[i].len >= 1);
+                require(strings[i].len >= 1);
         for (size_t i = 0; i < node->numbers.n; i++)
-                check(numbers[i] >= 0 && numbers[i] <= 9);
-        check(!node->any || json_typeof(node->any) <= JSON_NULL);
+                require(numbers[i] >= 0 && numbers[i] <= 9);
+        require(!node->any || json_typeof(node->any) <= JSON_NULL);
 }
 
 static enum weir_flow bind(struct weir_ctx *ctx, void *self)
@@ -93,12 +83,12 @@ static void check_pointer(const json_t *document, const char *pointer)
         char *text = malloc(strlen(pointer) + 1);
 
         while (*pointer) {
-                check(*pointer == '/' && document);
+                require(*pointer == '/' && document);
                 token(&pointer, text);
                 document = json_is_array(document)
                                    ? json_array_get(document, strtoul(text, NULL, 10))
                                    : json_object_get(document, text);
-                check(document || !*pointer);
+                require(document || !*pointer);
         }
         free(text);
 }
@@ -110,8 +100,8 @@ static void check_problem(const struct weir_reply *reply, struct weir_str body)
         const json_t *errors = json_object_get(problem, "errors");
         size_t i;
 
-        check(problem && document);
-        check(json_array_size(errors) >= 1 && json_array_size(errors) <= 32);
+        require(problem && document);
+        require(json_array_size(errors) >= 1 && json_array_size(errors) <= 32);
         json_array_foreach(errors, i, error)
                 check_pointer(document, json_string_value(json_object_get(error, "pointer")));
         json_decref(document);
@@ -128,20 +118,15 @@ static struct weir *make_app(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-        static const char head[] = "POST /\nContent-Type: application/json\n\n";
         static struct weir *app;
-        char *request = malloc(sizeof(head) + size);
         struct weir_reply *reply;
 
         if (!app)
                 app = make_app();
-        memcpy(request, head, sizeof(head) - 1);
-        memcpy(request + sizeof(head) - 1, data, size);
-        reply = weir_ask_bytes(app, (struct weir_str){ request, sizeof(head) - 1 + size });
-        check(reply && (reply->status == 204 || reply->status == 400 || reply->status == 422));
+        reply = post(app, "application/json", data, size);
+        require(reply->status == 204 || reply->status == 400 || reply->status == 422);
         if (reply->status == 422)
                 check_problem(reply, (struct weir_str){ (const char *)data, size });
         weir_reply_free(reply);
-        free(request);
         return 0;
 }

@@ -4,11 +4,8 @@
  * The input is read twice: as JSON, and as a list of orders that build a document, which reaches
  * what no JSON text gives: strings that are not UTF-8, any double.
  */
+#include "fuzz_kit.h"
 #include "json_text.h"
-
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct input {
         const uint8_t *at, *end;

@@ -1,13 +1,9 @@
 /* fuzz_main.c - runs the files and folders it is given through a fuzz target, once each. */
+#include "fuzz_kit.h"
+
 #include <dirent.h>
 #include <errno.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void fail(const char *path)
 {

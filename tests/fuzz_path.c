@@ -3,12 +3,8 @@
  *
  * Input: a byte whose bits are the rules, and the path.
  */
+#include "fuzz_kit.h"
 #include "path_cpu.h"
-
-#include <stdint.h>
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* The slow reading: decoded segments with '/' in front of each, and how many. */
 struct reading {
@@ -17,20 +13,6 @@ struct reading {
         size_t                 len, n;
         bool                   has_gap, deep;
 };
-
-static void require(bool ok)
-{
-        if (!ok)
-                abort();
-}
-
-static int hex(int c)
-{
-        const char *digits = "0123456789abcdef0123456789ABCDEF";
-        const char *at = c ? strchr(digits, c) : NULL;
-
-        return at ? (int)(at - digits) % 16 : -1;
-}
 
 /* One segment to the end of the text: its length, or -1. */
 static ptrdiff_t decode(const char *at, const char *end, char *to)
@@ -41,12 +23,10 @@ static ptrdiff_t decode(const char *at, const char *end, char *to)
                 int c = (unsigned char)*at++;
 
                 if (c == '%') {
-                        if (end - at < 2 || hex(at[0]) < 0 || hex(at[1]) < 0)
-                                return -1;
-                        c = hex(at[0]) * 16 + hex(at[1]);
-                        at += 2;
+                        c = hex_byte(at, end);
                         if (c < 0x20 || c == 0x7f)
                                 return -1;
+                        at += 2;
                 }
                 *to++ = (char)c;
         }

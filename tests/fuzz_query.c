@@ -1,10 +1,6 @@
 /* fuzz_query.c - a name=value list against a slow reading of it, byte by byte. */
 #include "fields.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz_kit.h"
 
 #define MAX 8192
 
@@ -17,18 +13,15 @@ struct field {
 /* The byte at text[*i], and moves on; -1 for a bad escape. */
 static int take(const char *text, size_t end, size_t *i)
 {
-        char hex[3] = { 0 }, c = text[(*i)++];
+        char c = text[(*i)++];
         int byte;
 
         if (c == '+')
                 return ' ';
         if (c != '%')
                 return (unsigned char)c;
-        if (*i + 2 > end || !strchr("0123456789abcdefABCDEF", hex[0] = text[*i]) || !hex[0] ||
-            !strchr("0123456789abcdefABCDEF", hex[1] = text[*i + 1]) || !hex[1])
-                return -1;
+        byte = hex_byte(text + *i, text + end);
         *i += 2;
-        byte = (int)strtol(hex, NULL, 16);
         return byte ? byte : -1;
 }
 
@@ -65,12 +58,6 @@ static bool next(const char *text, size_t size, size_t *at, struct field *field)
         return true;
 }
 
-static void check(bool right)
-{
-        if (!right)
-                abort();
-}
-
 static bool is(struct weir_str text, const char *wanted, int len)
 {
         return len < 0 ? !text.ptr
@@ -94,8 +81,8 @@ static void check_find(struct weir__fields *fields, const struct field *field)
                 next(fields->raw.ptr, fields->raw.len, &at, &first);
         while (first.name_len != field->name_len || memcmp(first.name, name, strlen(name)) != 0);
         got = weir__fields_find(fields, name, &value);
-        check(got == (first.value_len < 0 ? WEIR_FIELD_INVALID : WEIR_FIELD_OK));
-        check(is(value, first.value, first.value_len));
+        require(got == (first.value_len < 0 ? WEIR_FIELD_INVALID : WEIR_FIELD_OK));
+        require(is(value, first.value, first.value_len));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -113,13 +100,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 enum weir_field got = weir__fields_next(&fields, &cursor, &name, &value);
                 bool good = field.name_len >= 0 && field.value_len >= 0;
 
-                check(got == (good ? WEIR_FIELD_OK : WEIR_FIELD_INVALID));
-                check(is(name, field.name, field.name_len));
-                check(is(value, field.value, field.name_len < 0 ? -1 : field.value_len));
+                require(got == (good ? WEIR_FIELD_OK : WEIR_FIELD_INVALID));
+                require(is(name, field.name, field.name_len));
+                require(is(value, field.value, field.name_len < 0 ? -1 : field.value_len));
                 if (field.name_len >= 0 && n_found++ < 10)
                         check_find(&fields, &field);
         }
-        check(weir__fields_next(&fields, &cursor, &name, &value) == WEIR_FIELD_ABSENT);
+        require(weir__fields_next(&fields, &cursor, &name, &value) == WEIR_FIELD_ABSENT);
         weir__buf_release(&pool, &fields.shadow);
         return 0;
 }

@@ -4,16 +4,12 @@
  * Input: lines. A route is a method (one character), "@host " or nothing, and a pattern; a request
  * is '?' and the same with a path.
  */
+#include "fuzz_kit.h"
 #include "router.h"
-
 #include "router_pattern.h"
-#include <stdint.h>
-#include <stdlib.h>
 
 #define MAX_ROUTES 200
 #define MAX_LINE   600
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct route {
         struct weir__pattern *pattern;
@@ -33,12 +29,6 @@ struct line {
         int  method;
         char host[MAX_LINE], text[MAX_LINE]; /* host "": none */
 };
-
-static void require(bool ok)
-{
-        if (!ok)
-                abort();
-}
 
 /* ---- Reading the input. ---- */
 

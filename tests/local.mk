@@ -97,7 +97,7 @@ tests_unit_LDADD = libweircore.la $(CRITERION_LIBS) -lm
 
 # A fuzz target has no main of its own: libFuzzer brings one, else this archive does, for replaying.
 check_LTLIBRARIES += tests/libreplay.la
-tests_libreplay_la_SOURCES = tests/fuzz_main.c
+tests_libreplay_la_SOURCES = tests/fuzz_kit.h tests/fuzz_main.c
 
 if FUZZ
 AM_LDFLAGS += -fsanitize=fuzzer
