@@ -4,29 +4,35 @@
  * A field lies in the arena as it goes out: "Name: value\r\n". Content-Type is kept apart, since
  * every function that answers sets it.
  */
-#include "bytes.h"
 #include "cell.h"
 #include "cookie.h"
+#include "text.h"
 
 #include <stdio.h>
-#include <strings.h>
 
 #define MAX_COOKIE 4200 /* RFC 6265 6.1 wants 4096 bytes of name, value and attributes to work */
 
+static bool is(const char *name, size_t len, struct weir_str other)
+{
+        return len == other.len && weir__same_name(name, other.ptr, len);
+}
+
 /* Does weir write this field itself, from what the answer is? */
-static bool is_reserved(const char *name)
+static bool is_reserved(const char *name, size_t len)
 {
         switch (name[0] | 0x20) {
         case 'c':
-                return !strcasecmp(name, "Content-Length") || !strcasecmp(name, "Connection");
+                return is(name, len, WEIR_STR("Content-Length")) ||
+                       is(name, len, WEIR_STR("Connection"));
         case 'd':
-                return !strcasecmp(name, "Date");
+                return is(name, len, WEIR_STR("Date"));
         case 't':
-                return !strcasecmp(name, "Transfer-Encoding") || !strcasecmp(name, "Trailer");
+                return is(name, len, WEIR_STR("Transfer-Encoding")) ||
+                       is(name, len, WEIR_STR("Trailer"));
         case 'u':
-                return !strcasecmp(name, "Upgrade");
+                return is(name, len, WEIR_STR("Upgrade"));
         case 'k':
-                return !strcasecmp(name, "Keep-Alive");
+                return is(name, len, WEIR_STR("Keep-Alive"));
         default:
                 return false;
         }
@@ -34,7 +40,7 @@ static bool is_reserved(const char *name)
 
 static bool is_content_type(const char *name, size_t len)
 {
-        return len == 12 && !strncasecmp(name, "Content-Type", 12);
+        return is(name, len, WEIR_STR("Content-Type"));
 }
 
 static bool refuse(struct weir_ctx *ctx, const char *name)
@@ -51,14 +57,14 @@ static size_t allowed_name(const char *name, struct weir_str value)
         size_t len = strlen(name);
 
         if (!value.ptr || !weir__is_token(name, len) || !weir__all_value(value.ptr, value.len) ||
-            is_reserved(name))
+            is_reserved(name, len))
                 return 0;
         return len;
 }
 
 static bool is_named(const struct weir__field *field, const char *name, size_t len)
 {
-        return field->name_len == len && !strncasecmp(field->line, name, len);
+        return field->name_len == len && weir__same_name(field->line, name, len);
 }
 
 void weir_remove_header(struct weir_ctx *ctx, const char *name)
@@ -102,15 +108,7 @@ static bool append(struct weir_ctx *ctx, struct weir_str name, struct weir_str v
 
 static struct weir_str trimmed(const char *text)
 {
-        struct weir_str s = { text, text ? strlen(text) : 0 };
-
-        while (s.len && (s.ptr[0] == ' ' || s.ptr[0] == '\t')) {
-                s.ptr++;
-                s.len--;
-        }
-        while (s.len && (s.ptr[s.len - 1] == ' ' || s.ptr[s.len - 1] == '\t'))
-                s.len--;
-        return s;
+        return weir__trim((struct weir_str){ text, text ? strlen(text) : 0 });
 }
 
 bool weir_set_header(struct weir_ctx *ctx, const char *name, const char *value)

@@ -1,19 +1,15 @@
 /* cookie.c - reading Cookie fields as they come, writing Set-Cookie fields as RFC 6265 wants. */
 #include "cookie.h"
 
-#include "bytes.h"
 #include "clock.h"
 #include "number.h"
+#include "text.h"
 
 /* ---- Reading. ---- */
 
 static struct weir_str trim(const char *from, const char *end)
 {
-        while (from < end && (*from == ' ' || *from == '\t'))
-                from++;
-        while (from < end && (end[-1] == ' ' || end[-1] == '\t'))
-                end--;
-        return (struct weir_str){ from, (size_t)(end - from) };
+        return weir__trim((struct weir_str){ from, (size_t)(end - from) });
 }
 
 static struct weir_str unquote(struct weir_str value)

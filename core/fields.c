@@ -6,6 +6,8 @@
  */
 #include "fields.h"
 
+#include "text.h"
+
 /* One field as it stands in the raw text. */
 struct pair {
         struct weir_str name, value;
@@ -32,14 +34,6 @@ static bool take(struct weir_str raw, size_t *cursor, struct pair *pair)
         return false;
 }
 
-static int digit(char c)
-{
-        if (c >= '0' && c <= '9')
-                return c - '0';
-        c |= 0x20;
-        return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* The byte that `at` stands for, and moves on; -1 for a bad escape. */
 static int take_byte(const char **at, const char *end)
 {
@@ -53,8 +47,8 @@ static int take_byte(const char **at, const char *end)
         if (end - from < 3)
                 return -1;
         *at += 2;
-        high = digit(from[1]);
-        low = digit(from[2]);
+        high = weir__hex_digit(from[1]);
+        low = weir__hex_digit(from[2]);
         return high < 0 || low < 0 || (high | low) == 0 ? -1 : high << 4 | low;
 }
 

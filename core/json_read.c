@@ -5,21 +5,16 @@
  */
 #include "json_text.h"
 
-#include "bytes.h"
 #include "cell.h"
+#include "text.h"
 
 /* application/json, or a type such as application/merge-patch+json (RFC 6839 3.1). */
 static bool is_json(const struct weir_ctx *ctx)
 {
-        struct weir_str type = weir_header(ctx, "Content-Type");
-        const char *parameters = type.len ? memchr(type.ptr, ';', type.len) : NULL;
+        struct weir_str type = weir__without_parameters(weir__cell_of(ctx)->content_type);
 
         if (weir_is_type(ctx, "application/json"))
                 return true;
-        if (parameters)
-                type.len = (size_t)(parameters - type.ptr);
-        while (type.len && (type.ptr[type.len - 1] == ' ' || type.ptr[type.len - 1] == '\t'))
-                type.len--;
         return type.len > 5 && memchr(type.ptr, '/', type.len) &&
                weir__same_token(type.ptr + type.len - 5, "+json", 5);
 }

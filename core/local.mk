@@ -89,6 +89,7 @@ libweircore_la_SOURCES = \
   core/server.c \
   core/server.h \
   core/setup.c \
+  core/text.h \
   core/timer.h \
   core/utf8.c \
   core/utf8.h \

@@ -1,8 +1,8 @@
 /* request.c - what hooks and handlers read of the request. */
-#include "bytes.h"
 #include "cell.h"
 #include "cookie.h"
 #include "number.h"
+#include "text.h"
 
 static uint32_t param_number(const struct weir_ctx *ctx, const char *name)
 {
@@ -70,13 +70,7 @@ struct weir_str weir_path_decoded(struct weir_ctx *ctx)
 
 static bool is_named(const struct weir__header *header, const char *name, size_t len)
 {
-        if (header->name_len != len)
-                return false;
-        for (size_t i = 0; i < len; i++) {
-                if (weir__lower(header->name[i]) != weir__lower(name[i]))
-                        return false;
-        }
-        return true;
+        return header->name_len == len && weir__same_name(header->name, name, len);
 }
 
 struct weir_str weir_header_next(const struct weir_ctx *ctx, const char *name, size_t *cursor)
@@ -124,23 +118,9 @@ struct weir_str weir_cookie(const struct weir_ctx *ctx, const char *name)
 
 bool weir_is_type(const struct weir_ctx *ctx, const char *type)
 {
-        struct weir_str is = weir__cell_of(ctx)->content_type;
-        const char *semicolon;
-        size_t len;
+        struct weir_str is = weir__without_parameters(weir__cell_of(ctx)->content_type);
 
-        if (!is.ptr)
-                return false;
-        semicolon = memchr(is.ptr, ';', is.len);
-        len = semicolon ? (size_t)(semicolon - is.ptr) : is.len;
-        while (len && (is.ptr[len - 1] == ' ' || is.ptr[len - 1] == '\t'))
-                len--;
-        if (!len || len != strlen(type))
-                return false;
-        for (size_t i = 0; i < len; i++) {
-                if (weir__lower(is.ptr[i]) != weir__lower(type[i]))
-                        return false;
-        }
-        return true;
+        return is.len && is.len == strlen(type) && weir__same_name(is.ptr, type, is.len);
 }
 
 /* ---- Query and form: the same list of fields, from two places. ---- */
