@@ -185,9 +185,9 @@ struct weir *weir_new(const struct weir_options *options)
         set_defaults(&app->options);
         pthread_mutex_init(&app->lock, NULL);
         app->root.app = app;
+        app->root.last_use = &app->root.uses;
         app->root.options = app->options.scope;
         app->last_scope = &app->root;
-        app->last_use = &app->uses;
         app->last_route = &app->routes;
         app->last_listen = &app->listens;
         app->last_static = &app->statics;
@@ -226,6 +226,7 @@ struct weir *weir_group(struct weir *parent, const char *prefix,
                 scope->options = *options;
         scope->parent = parent;
         scope->app = parent->app;
+        scope->last_use = &scope->uses;
         scope->prefix = weir__keep(parent, weir__concat(parent->prefix, prefix));
         if (scope->options.host || parent->host)
                 scope->host = weir__keep(
@@ -278,9 +279,9 @@ static void free_scopes(struct weir__app *app)
         free(app->root.prefix);
 }
 
-static void free_uses(struct weir__app *app)
+static void free_uses(struct weir *scope)
 {
-        for (struct weir__use *use = app->uses, *next; use; use = next) {
+        for (struct weir__use *use = scope->uses, *next; use; use = next) {
                 next = use->next;
                 if (use->mw->on_free)
                         use->mw->on_free(use->self);
@@ -320,7 +321,8 @@ void weir_free(struct weir *root)
         weir__server_free(app);
         weir__ask_free(app->asker);
         weir__tree_free(app->tree);
-        free_uses(app);
+        for (struct weir *scope = root; scope; scope = scope->next)
+                free_uses(scope);
         free_lists(app);
         free_scopes(app);
         if (app->error != no_memory)

@@ -18,16 +18,15 @@
 
 /* One weir_use(). `self` is a copy that this owns. */
 struct weir__use {
-        struct weir__use             *next;
+        struct weir__use             *next; /* of its scope */
         const struct weir_middleware *mw;
         void                         *self;
-        uint32_t                      scope;
 };
 
 /* One weir_route(). */
 struct weir__route {
         struct weir__route       *next;
-        uint32_t                  scope;
+        struct weir              *scope;
         int                       method;
         char                     *pattern; /* in full, prefix included */
         weir_request_fn          *fn;
@@ -41,6 +40,7 @@ struct weir {
         struct weir              *parent;
         struct weir__app         *app;
         uint32_t                  number;
+        struct weir__use         *uses, **last_use;
         char                     *prefix; /* in full: the parents' and its own; "" for the root */
         char                     *host;   /* own or inherited; NULL: none                       */
         struct weir_scope_options options;
@@ -95,7 +95,6 @@ struct weir__app {
         struct weir_options     options;
         char                   *name;
         struct weir__clock      clock;
-        struct weir__use       *uses, **last_use;
         struct weir__route     *routes, **last_route;
         struct weir__listen    *listens, **last_listen;
         struct weir_static     *statics, **last_static;

@@ -15,15 +15,13 @@ static const char *phase_name(enum weir_phase phase)
 }
 
 /* "GET /books/{id}  observe:log auth:api_key(body) -> handler" */
-static void dump_route(FILE *out, const struct weir__app *app, const struct weir__place *place)
+static void dump_route(FILE *out, const struct weir__route *route, const struct weir__place *place)
 {
         const struct weir__plan *plan = &place->plan;
-        const struct weir *scope = &app->root;
+        const struct weir *scope = route->scope;
 
-        while (scope->number != place->scope)
-                scope = scope->next;
-        fprintf(out, "%-7s %s%s%s", weir__method_token(app, place->method),
-                scope->host ? scope->host : "", scope->host ? " " : "", place->pattern);
+        fprintf(out, "%-7s %s%s%s", weir__method_token(scope->app, route->method),
+                scope->host ? scope->host : "", scope->host ? " " : "", route->pattern);
         for (uint16_t i = 0; i + 1 < plan->n_links; i++) {
                 const struct weir__link *link = &plan->links[i];
 
@@ -37,6 +35,7 @@ static void dump_route(FILE *out, const struct weir__app *app, const struct weir
 char *weir_dump(struct weir *root)
 {
         struct weir__app *app = root ? root->app : NULL;
+        const struct weir__place *place;
         char *text = NULL;
         size_t size = 0;
         FILE *out;
@@ -49,8 +48,9 @@ char *weir_dump(struct weir *root)
         out = open_memstream(&text, &size);
         if (!out)
                 return NULL;
-        for (uint32_t i = 0; i < app->tree->n_routes; i++)
-                dump_route(out, app, &app->tree->route[i]);
+        place = app->tree->route;
+        for (const struct weir__route *route = app->routes; route; route = route->next)
+                dump_route(out, route, place++);
         if (fclose(out) != 0) {
                 free(text);
                 return NULL;

@@ -20,35 +20,10 @@ static int rank(enum weir_phase phase)
         return phase == WEIR_APP ? 2 * WEIR_BREAKER + 1 : 2 * (int)phase;
 }
 
-static struct weir *scope_at(struct weir__app *app, uint32_t number)
-{
-        struct weir *scope = &app->root;
-
-        while (scope && scope->number != number)
-                scope = scope->next;
-        return scope;
-}
-
-static unsigned depth(const struct weir *scope)
-{
-        unsigned n = 0;
-
-        while ((scope = scope->parent))
-                n++;
-        return n;
-}
-
-static bool is_above(const struct weir *above, const struct weir *scope)
-{
-        while (scope && scope != above)
-                scope = scope->parent;
-        return scope;
-}
-
 /* A link while it is being sorted. */
 struct hop {
         const struct weir__use *use;
-        unsigned                depth, order;
+        size_t                  order; /* root before leaf, first used first */
 };
 
 static int compare_hops(const void *a, const void *b)
@@ -56,25 +31,25 @@ static int compare_hops(const void *a, const void *b)
         const struct hop *x = a, *y = b;
         int by_phase = rank(x->use->mw->phase) - rank(y->use->mw->phase);
 
-        if (by_phase)
-                return by_phase;
-        if (x->depth != y->depth)
-                return x->depth < y->depth ? -1 : 1;
-        return x->order < y->order ? -1 : 1;
+        return by_phase ? by_phase : x->order < y->order ? -1 : 1;
 }
 
-/* All middleware on the way to `scope`, in order. */
-static size_t collect(struct weir__app *app, const struct weir *scope, struct hop *hops)
+/* All middleware from the root down to `scope`, each scope's in order of use; how many. It costs
+ * what the way is long, however many scopes there are beside it. */
+static size_t gather(const struct weir *scope, struct hop *hops)
 {
-        unsigned order = 0;
-        size_t n = 0;
+        size_t n = scope->parent ? gather(scope->parent, hops) : 0;
 
-        for (const struct weir__use *use = app->uses; use; use = use->next) {
-                const struct weir *owner = scope_at(app, use->scope);
+        for (const struct weir__use *use = scope->uses; use; use = use->next, n++)
+                hops[n] = (struct hop){ use, n };
+        return n;
+}
 
-                if (is_above(owner, scope))
-                        hops[n++] = (struct hop){ use, depth(owner), order++ };
-        }
+/* The same in the order of the chain. */
+static size_t collect(const struct weir *scope, struct hop *hops)
+{
+        size_t n = gather(scope, hops);
+
         qsort(hops, n, sizeof(*hops), compare_hops);
         return n;
 }
@@ -193,7 +168,7 @@ static bool compile_scope(struct weir__tree *tree, struct weir *scope, struct ho
                                                 .slash = WEIR_SLASH_STRICT };
         struct weir__place *place = &tree->scope[scope->number];
         const struct weir_scope_options *o = &scope->options;
-        size_t n = collect(tree->app, scope, hops);
+        size_t n = collect(scope, hops);
 
         if (n >= WEIR_MAX_LINKS) {
                 weir__error(tree->app,
@@ -217,7 +192,7 @@ static bool compile_scope(struct weir__tree *tree, struct weir *scope, struct ho
 
 static bool compile_observe(struct weir__tree *tree, struct hop *hops)
 {
-        size_t n = collect(tree->app, &tree->app->root, hops), observe = 0;
+        size_t n = collect(&tree->app->root, hops), observe = 0;
 
         while (observe < n && hops[observe].use->mw->phase == WEIR_OBSERVE)
                 observe++;
@@ -276,7 +251,7 @@ static bool compile_route(struct weir__tree *tree, const struct weir__route *rou
                                       .self = route->self,
                                       .at = WEIR_AT_BODY,
                                       .phase = WEIR_SERVE };
-        struct weir__place *place = &tree->route[id], *scope = &tree->scope[route->scope];
+        struct weir__place *place = &tree->route[id], *scope = &tree->scope[route->scope->number];
         const struct weir_route_options *o = &route->options;
         struct weir__plan *plan = &place->plan;
 
@@ -285,7 +260,7 @@ static bool compile_route(struct weir__tree *tree, const struct weir__route *rou
         *place = (struct weir__place){ .pattern = route->pattern,
                                        .name = o->name,
                                        .id = id,
-                                       .scope = route->scope,
+                                       .scope = route->scope->number,
                                        .method = route->method };
         inherit(place, scope, o->max_body, o->slash, o->on_error, o->on_error_self);
         tree->has_slash_rules |= place->slash != WEIR_SLASH_STRICT;
@@ -305,20 +280,20 @@ static bool add_routes(struct weir__tree *tree, struct weir__routes *routes)
         char error[1024];
 
         for (const struct weir__route *route = tree->app->routes; route; route = route->next) {
-                const struct weir *scope = scope_at(tree->app, route->scope);
-                int added = weir__routes_add(routes, scope->host, route->method, route->pattern, id,
-                                             &leaf, error, sizeof(error));
+                uint32_t scope = route->scope->number;
+                int added = weir__routes_add(routes, route->scope->host, route->method,
+                                             route->pattern, id, &leaf, error, sizeof(error));
 
                 if (added) {
                         weir__error(tree->app, "%s", added == -ENOMEM ? "out of memory" : error);
                         return false;
                 }
                 if (leaf == tree->n_leaves) {
-                        tree->leaf_scope[leaf] = route->scope;
+                        tree->leaf_scope[leaf] = scope;
                         tree->n_leaves++;
                 } else {
                         tree->leaf_scope[leaf] = weir__tree_common_scope(
-                                tree, tree->leaf_scope[leaf], route->scope);
+                                tree, tree->leaf_scope[leaf], scope);
                 }
                 if (!compile_route(tree, route, id++))
                         return false;

@@ -118,7 +118,7 @@ void weir_route(struct weir *scope, int method, const char *pattern, weir_reques
                 return;
         if (options)
                 route->options = *options;
-        route->scope = scope->number;
+        route->scope = scope;
         route->method = method;
         route->fn = fn;
         route->self = self;
@@ -155,7 +155,6 @@ void *weir_use(struct weir *scope, const struct weir_middleware *mw, const void 
         if (!use)
                 return NULL;
         use->mw = mw;
-        use->scope = scope->number;
         use->self = weir__keep(scope, aligned_alloc(64, size ? size : 64));
         if (!use->self) {
                 free(use);
@@ -165,8 +164,8 @@ void *weir_use(struct weir *scope, const struct weir_middleware *mw, const void 
         if (self && mw->self_size)
                 memcpy(use->self, self, mw->self_size);
         scope->app->n_uses++;
-        *scope->app->last_use = use;
-        scope->app->last_use = &use->next;
+        *scope->last_use = use;
+        scope->last_use = &use->next;
         return use->self;
 }
 
