@@ -87,7 +87,8 @@ static void no_log(void *arg, enum weir_level level, const char *line)
         ++*(int *)arg;
 }
 
-static int n_lines;
+static int               n_lines;
+static struct weir_stats stats;
 
 static struct weir_reply *post(struct probe *probe, const char *body)
 {
@@ -100,6 +101,7 @@ static struct weir_reply *post(struct probe *probe, const char *body)
         sprintf(request, "POST /\nContent-Type: application/json\n\n%s", body);
         reply = weir_ask(app, request);
         cr_assert_not_null(reply);
+        weir_stats(app, &stats);
         weir_free(app);
         free(request);
         return reply;
@@ -410,6 +412,7 @@ static void is_a_mistake(struct weir_json_field field)
 
         cr_assert_eq(reply->status, 500);
         cr_assert_eq(n_lines, 1);
+        cr_assert_eq(stats.bad_answers, 1);
         cr_assert_eq(probe.calls, 0);
         weir_reply_free(reply);
 }

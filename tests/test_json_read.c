@@ -252,71 +252,84 @@ static void count_line(void *arg, enum weir_level level, const char *line)
         ++*(int *)arg;
 }
 
-/* What `handler` answers; *n_lines is what it logs. */
-static struct weir_reply *reply_of(weir_request_fn *handler, int *n_lines)
+/* What a request left behind. */
+struct trace {
+        int      n_lines; /* in the log */
+        uint64_t n_bad;   /* bad_answers */
+};
+
+static struct weir_reply *reply_of(weir_request_fn *handler, struct trace *trace)
 {
-        struct weir_options options = { .log = count_line, .log_arg = n_lines };
+        struct weir_options options = { .log = count_line, .log_arg = &trace->n_lines };
         struct weir *app = weir_new(&options);
         struct weir_reply *reply;
+        struct weir_stats stats;
 
-        *n_lines = 0;
+        trace->n_lines = 0;
         weir_get(app, "/", handler, NULL);
         reply = weir_ask(app, "GET /");
         cr_assert_not_null(reply);
+        weir_stats(app, &stats);
+        trace->n_bad = stats.bad_answers;
         weir_free(app);
         return reply;
 }
 
 Test(json_answer, of_a_writer_is_what_was_written)
 {
-        int n_lines;
-        struct weir_reply *reply = reply_of(write_well, &n_lines);
+        struct trace trace;
+        struct weir_reply *reply = reply_of(write_well, &trace);
         json_t *read = json_loadb(reply->body.ptr, reply->body.len, 0, NULL);
 
         cr_assert_eq(reply->status, 201);
         cr_assert(weir_str_is(weir_reply_header(reply, "Content-Type"), "application/json"));
         cr_assert_eq(json_array_size(read), 20000);
         cr_assert_eq(json_integer_value(json_array_get(read, 19999)), 19999);
+        cr_assert_eq(trace.n_bad, 0);
         json_decref(read);
         weir_reply_free(reply);
 }
 
-Test(json_answer, of_a_wrong_writer_is_500_and_one_line_in_the_log)
+/* A mistake of the app: 500, a line in the log, one more of the bad answers. */
+static void is_a_mistake(weir_request_fn *handler)
 {
-        int n_lines;
-        struct weir_reply *reply = reply_of(write_wrong, &n_lines);
+        struct trace trace;
+        struct weir_reply *reply = reply_of(handler, &trace);
 
         cr_assert_eq(reply->status, 500);
-        cr_assert_eq(n_lines, 1);
+        cr_assert_eq(trace.n_lines, 1);
+        cr_assert_eq(trace.n_bad, 1);
         weir_reply_free(reply);
 }
 
-Test(json_answer, without_a_document_is_500_and_one_line_in_the_log)
+Test(json_answer, of_a_wrong_writer_is_500_logged_once_and_counted_once)
 {
-        int n_lines;
-        struct weir_reply *reply = reply_of(answer_nothing, &n_lines);
+        is_a_mistake(write_wrong);
+}
 
-        cr_assert_eq(reply->status, 500);
-        cr_assert_eq(n_lines, 1);
-        weir_reply_free(reply);
+Test(json_answer, without_a_document_is_500_logged_once_and_counted_once)
+{
+        is_a_mistake(answer_nothing);
 }
 
 Test(json_answer, may_be_something_else_after_a_writer_was_begun)
 {
-        int n_lines;
-        struct weir_reply *reply = reply_of(drop_a_writer, &n_lines);
+        struct trace trace;
+        struct weir_reply *reply = reply_of(drop_a_writer, &trace);
 
         cr_assert_eq(reply->status, 200);
         cr_assert_str_eq(reply->body.ptr, "text");
-        cr_assert_eq(n_lines, 0);
+        cr_assert_eq(trace.n_lines, 0);
+        cr_assert_eq(trace.n_bad, 0);
         weir_reply_free(reply);
 }
 
-Test(json_answer, of_a_writer_in_a_full_arena_is_500)
+Test(json_answer, of_a_writer_in_a_full_arena_is_500_and_no_mistake)
 {
-        int n_lines;
-        struct weir_reply *reply = reply_of(write_in_a_full_arena, &n_lines);
+        struct trace trace;
+        struct weir_reply *reply = reply_of(write_in_a_full_arena, &trace);
 
         cr_assert_eq(reply->status, 500);
+        cr_assert_eq(trace.n_bad, 0);
         weir_reply_free(reply);
 }

@@ -278,7 +278,7 @@ struct weir_stats {
         uint64_t transport_status[6];        /* those by class, where it could be learnt          */
         uint64_t bodies_too_large;           /* 413                                               */
         uint64_t aborted;                    /* ended before all was sent: client left, or stop   */
-        uint64_t bad_answers;                /* hooks that returned without an answer: 500        */
+        uint64_t bad_answers;                /* the app was to answer and erred: 500, logged      */
         uint64_t bad_headers;                /* answer fields refused                             */
         uint64_t arena_full;                 /* requests whose answer did not fit: 500            */
         uint64_t answers_reused;             /* dynamic answers that took nothing from the heap   */

@@ -13,8 +13,9 @@ extern "C" {
 
 /*
  * `body` as compact JSON, byte for byte what json_dumpb(..., JSON_COMPACT | JSON_ENCODE_ANY) gives;
- * application/json. Borrows. 500, and a line in the log, when it is NULL, contains itself, has more
- * than 2048 levels, or a string that is not UTF-8 (only the *_nocheck functions make one).
+ * application/json. Borrows. When it is NULL, contains itself, has more than 2048 levels, or a
+ * string that is not UTF-8 (only the *_nocheck functions make one): 500, a line in the log, and
+ * counted in bad_answers.
  */
 WEIR_API enum weir_flow weir_json(struct weir_ctx *ctx, int status, const json_t *body);
 
@@ -82,9 +83,9 @@ struct weir_json_field {
  * WEIR_NEXT: all is there and within its limits. WEIR_DONE: answered, and *out has no meaning:
  * 415 or 400 as weir_json_body(), or 422 with problem+json whose "errors" name the first 32 faults,
  * each by "pointer" (RFC 6901) and "detail": missing, of a wrong type, out of range, unknown.
- * on_error does not render those. A mistake in the table is logged and answered 500. Strings,
- * arrays and documents live until the request is over; max_body is what bounds an array without
- * `max`.
+ * on_error does not render those. A mistake in the table is logged, counted in bad_answers, and
+ * answered 500. Strings, arrays and documents live until the request is over; max_body is what
+ * bounds an array without `max`.
  */
 WEIR_API enum weir_flow weir_json_bind(struct weir_ctx *ctx, const struct weir_json_field *fields,
                                        void *out);
@@ -96,9 +97,9 @@ struct weir__json_home;
 /*
  * A writer is a value on the handler's stack; it may be dropped at any time. It never fails on the
  * way: when memory is out, or the calls make no JSON (a value without a key in an object, a wrong
- * or missing end, more than 64 levels), it goes silent, the mistake is logged once, and
- * weir_json_end() answers 500. Commas are its business; that keys differ is the caller's.
- * Bytes of keys and strings that are not UTF-8 become U+FFFD.
+ * or missing end, more than 64 levels), it goes silent, and weir_json_end() answers 500. A mistake
+ * is logged once, and its 500 counted in bad_answers. Commas are the writer's business; that keys
+ * differ is the caller's. Bytes of keys and strings that are not UTF-8 become U+FFFD.
  */
 struct weir_json_writer {
         struct weir_ctx        *ctx;
