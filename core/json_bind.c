@@ -344,9 +344,8 @@ static enum weir_flow answer(struct weir_ctx *ctx, struct bind *bind)
                 WEIR__COUNT(weir__cell_of(ctx)->loop, bad_answers);
                 return weir_fail(ctx, 500, NULL);
         }
-        if (bind->no_memory || !weir__json_faults_finish(&bind->faults))
-                return weir__answer_oom(ctx);
-        return weir__answer_buf(ctx, 422, "application/problem+json", &bind->faults.text.buf);
+        return bind->no_memory ? weir__answer_oom(ctx)
+                               : weir__json_faults_answer(ctx, &bind->faults);
 }
 
 enum weir_flow weir_json_bind(struct weir_ctx *ctx, const struct weir_json_field *fields, void *out)

@@ -8,6 +8,7 @@
  */
 #include "json_fault.h"
 
+#include "cell.h"
 #include "number.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -70,17 +71,26 @@ static void begin(struct weir__json_faults *faults)
         weir_json_array(w);
 }
 
+static WEIR_PRINTF(3, 0) void add(struct weir_json_writer *w, struct weir_str pointer,
+                                  const char *fmt, va_list args)
+{
+        char detail[1024];
+
+        vsnprintf(detail, sizeof(detail), fmt, args);
+        weir_json_object(w);
+        weir_json_key(w, "pointer");
+        weir_json_str(w, pointer);
+        weir_json_key(w, "detail");
+        weir_json_cstr(w, detail);
+        weir_json_object_end(w);
+}
+
 void weir__json_fault(struct weir__json_faults *faults, const struct weir__json_place *place,
                       const char *fmt, ...)
 {
         struct weir__buf *pointer = &faults->pointer.buf;
-        struct weir_json_writer *w = &faults->w;
-        char detail[128];
         va_list args;
 
-        va_start(args, fmt);
-        vsnprintf(detail, sizeof(detail), fmt, args);
-        va_end(args);
         if (faults->n == WEIR__JSON_MAX_FAULTS)
                 return;
         if (faults->n++ == 0)
@@ -88,22 +98,37 @@ void weir__json_fault(struct weir__json_faults *faults, const struct weir__json_
         pointer->len = 0;
         if (!weir__buf_reserve(faults->pointer.pool, pointer, 1) ||
             !put_place(&faults->pointer, place)) {
-                weir__json_break(w, WEIR__JSON_MEMORY);
+                weir__json_break(&faults->w, WEIR__JSON_MEMORY);
                 return;
         }
-        weir_json_object(w);
-        weir_json_key(w, "pointer");
-        weir_json_str(w, (struct weir_str){ pointer->ptr, pointer->len });
-        weir_json_key(w, "detail");
-        weir_json_cstr(w, detail);
-        weir_json_object_end(w);
+        va_start(args, fmt);
+        add(&faults->w, (struct weir_str){ pointer->ptr, pointer->len }, fmt, args);
+        va_end(args);
 }
 
-bool weir__json_faults_finish(struct weir__json_faults *faults)
+enum weir_flow weir__json_faults_answer(struct weir_ctx *ctx, struct weir__json_faults *faults)
 {
         weir_json_array_end(&faults->w);
         weir_json_object_end(&faults->w);
-        return weir__json_writer_finish(&faults->w);
+        if (!weir__json_writer_finish(&faults->w))
+                return weir__answer_oom(ctx);
+        return weir__answer_buf(ctx, 422, "application/problem+json", &faults->text.buf);
+}
+
+enum weir_flow weir_json_fault(struct weir_ctx *ctx, const char *pointer, const char *fmt, ...)
+{
+        struct weir__json_faults faults;
+        enum weir_flow flow;
+        va_list args;
+
+        weir__json_faults_init(&faults, weir__ctx_pool(ctx));
+        begin(&faults);
+        va_start(args, fmt);
+        add(&faults.w, (struct weir_str){ pointer, strlen(pointer) }, fmt, args);
+        va_end(args);
+        flow = weir__json_faults_answer(ctx, &faults);
+        weir__json_faults_release(&faults);
+        return flow;
 }
 
 void weir__json_faults_release(struct weir__json_faults *faults)

@@ -28,8 +28,8 @@ void weir__json_faults_init(struct weir__json_faults *faults, struct weir__pool 
 void weir__json_fault(struct weir__json_faults *faults, const struct weir__json_place *place,
                       const char *fmt, ...) WEIR_PRINTF(3, 4);
 
-/* Ends the text, which is faults->text.buf then. False: memory is out. */
-bool weir__json_faults_finish(struct weir__json_faults *faults);
+/* Answers with all that were added. */
+enum weir_flow weir__json_faults_answer(struct weir_ctx *ctx, struct weir__json_faults *faults);
 
 /* Frees what is left. */
 void weir__json_faults_release(struct weir__json_faults *faults);

@@ -59,7 +59,7 @@ static enum weir_flow read_book(struct weir_ctx *ctx, const struct weir_json_fie
         if (weir_json_bind(ctx, fields, book) != WEIR_NEXT)
                 return WEIR_DONE;
         if (book->isbn.ptr && !is_isbn(book->isbn))
-                return weir_fail(ctx, 422, "isbn must be 10 or 13 digits without hyphens");
+                return weir_json_fault(ctx, "/isbn", "must be 10 or 13 digits without hyphens");
         return WEIR_NEXT;
 }
 
