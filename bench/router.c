@@ -112,8 +112,7 @@ static bool look_up(const struct weir__router *router, const struct lookup *look
                 return false;
         if (path->needs_shadow && weir__path_decode(path, shadow, &rules) != WEIR__PATH_OK)
                 return false;
-        return weir__router_find(router, path, (struct weir_str){ 0 }, lookup->method, param,
-                                 match);
+        return weir__router_find(router, path, NULL, lookup->method, param, match);
 }
 
 /* In ns per lookup. */

@@ -6,6 +6,7 @@
  */
 #include "bytes.h"
 #include "cell.h"
+#include "hint.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -229,22 +230,36 @@ enum weir_flow weir_stream(struct weir_ctx *ctx, int status, const char *type, u
                                             .arg = arg });
 }
 
+static WEIR__INLINE enum weir_flow put_static(struct weir__cell *cell,
+                                              const struct weir_static *fixed)
+{
+        cell->answer.body.kind = WEIR__FIXED;
+        cell->answer.body.fixed = fixed;
+        cell->answer.body.offset = 0;
+        cell->answer.type = fixed->type;
+        cell->ctx.status = (uint16_t)fixed->status;
+        cell->ctx.outcome = outcome_of(fixed->status);
+        return WEIR_DONE;
+}
+
+static WEIR__APART enum weir_flow replace_by_static(struct weir__cell        *cell,
+                                                    const struct weir_static *fixed)
+{
+        if (!fixed) /* its setup failed, so this app never started */
+                return weir__answer_fixed(&cell->ctx, WEIR__STATIC_500);
+        while (cell->answer.body.kind != WEIR__EMPTY)
+                weir__body_drop(cell, &cell->answer.body);
+        return put_static(cell, fixed);
+}
+
 /* The hottest answer: no body is copied, and a fixed one has nothing but its offset. */
 enum weir_flow weir_send_static(struct weir_ctx *ctx, const struct weir_static *fixed)
 {
         struct weir__cell *cell = weir__cell_of(ctx);
 
-        if (!fixed) /* its setup failed, so this app never started */
-                return weir__answer_fixed(ctx, WEIR__STATIC_500);
-        while (cell->answer.body.kind != WEIR__EMPTY)
-                weir__body_drop(cell, &cell->answer.body);
-        cell->answer.body.kind = WEIR__FIXED;
-        cell->answer.body.fixed = fixed;
-        cell->answer.body.offset = 0;
-        cell->answer.type = fixed->type;
-        ctx->status = (uint16_t)fixed->status;
-        ctx->outcome = outcome_of(fixed->status);
-        return WEIR_DONE;
+        if (!fixed || cell->answer.body.kind != WEIR__EMPTY)
+                return replace_by_static(cell, fixed);
+        return put_static(cell, fixed);
 }
 
 enum weir_flow weir_redirect(struct weir_ctx *ctx, int status, const char *location)

@@ -5,8 +5,8 @@
  * thread, with a loop of its own whose clock only weir_tick() moves.
  */
 #include "ask.h"
-#include "bytes.h"
 #include "exchange.h"
+#include "guard.h"
 
 #include <weir/test.h>
 
@@ -175,16 +175,19 @@ static void add_field(struct weir__cell *cell, struct weir_str line)
         const char *colon = memchr(line.ptr, ':', line.len);
         const char *end = line.ptr + line.len;
         const char *value = colon ? colon + 1 : end;
+        struct weir__header *field = &cell->header[cell->n_headers];
 
         while (value < end && (*value == ' ' || *value == '\t'))
                 value++;
-        if (cell->n_headers == cell->max_headers)
+        if (cell->n_headers == cell->max_headers) {
                 cell->too_many_headers = true;
-        else
-                cell->header[cell->n_headers++] = (struct weir__header){
-                        line.ptr, value, (uint32_t)((colon ? colon : end) - line.ptr),
-                        (uint32_t)(end - value)
-                };
+                return;
+        }
+        cell->n_headers++;
+        *field = (struct weir__header){ line.ptr, value,
+                                        (uint32_t)((colon ? colon : end) - line.ptr),
+                                        (uint32_t)(end - value) };
+        weir__guard_field(cell, field);
 }
 
 static bool has_field(const struct weir__cell *cell, const char *name)
@@ -299,6 +302,8 @@ static struct weir_reply *ask(struct weir__cell *cell, struct weir_str text)
         weir__cell_target(cell, head.target);
         add_fields(cell, &head, length, sizeof(length));
         next = weir__exchange_head(cell, head.version);
+        if (!cell->chunked && head.body.len > cell->content_length)
+                head.body.len = (size_t)cell->content_length; /* another request would follow */
         if (next == WEIR__READ && head.body.len)
                 next = weir__exchange_body(cell, head.body.ptr, head.body.len);
         if (next == WEIR__READ)

@@ -6,6 +6,7 @@
  * a byte looked at twice changes no verdict.
  */
 #include "bytes.h"
+#include "hint.h"
 
 #define T WEIR__TCHAR
 #define V WEIR__VISIBLE
@@ -106,9 +107,27 @@ static __m128i not_value(__m128i v)
         return _mm_or_si128(_mm_andnot_si128(tab, low), del);
 }
 
+/* Which bytes are from `first` on, for `count` bytes? */
+static __m128i in_range(__m128i v, char first, char count)
+{
+        __m128i moved = _mm_sub_epi8(v, _mm_set1_epi8((char)(first + 128)));
+
+        return _mm_cmplt_epi8(moved, _mm_set1_epi8((char)(count - 128)));
+}
+
+/* Bytes that are no letter, digit or '-'. */
+static __m128i not_plain(__m128i v)
+{
+        __m128i letter = in_range(_mm_or_si128(v, _mm_set1_epi8(0x20)), 'a', 26);
+        __m128i digit = in_range(v, '0', 10);
+        __m128i dash = _mm_cmpeq_epi8(v, _mm_set1_epi8('-'));
+        __m128i good = _mm_or_si128(_mm_or_si128(letter, digit), dash);
+
+        return _mm_cmpeq_epi8(good, _mm_setzero_si128());
+}
+
 /* Is no byte of the text in the set that `bad` tells? 16 bytes a step. */
-static inline __attribute__((always_inline)) bool none(__m128i (*bad)(__m128i), const char *text,
-                                                       size_t len)
+static WEIR__INLINE bool none(__m128i (*bad)(__m128i), const char *text, size_t len)
 {
         __m128i found;
 
@@ -132,7 +151,7 @@ bool weir__all_value(const char *text, size_t len)
 
 static bool all_plain(const char *text, size_t len)
 {
-        return none(weir__not_plain, text, len);
+        return none(not_plain, text, len);
 }
 
 #else

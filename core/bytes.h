@@ -25,84 +25,84 @@ bool weir__all_value(const char *text, size_t len);
 bool weir__is_token(const char *text, size_t len);
 
 /*
- * What no field name of note and no field value has, in the first WEIR__PEEK bytes of a text that
- * is `len` long: false is certain, true is to be looked at again. WEIR__PEEK bytes behind the
- * start can be read, however short the text is: a transport promises that for the fields of a
- * head.
+ * Is this field what nearly all are: a name of letters and '-', a value that is printable ASCII,
+ * and no blank behind it? True is certain, but for a name without bytes; false is to be looked at
+ * again. WEIR__PEEK bytes behind each start and one before the value can be read, whatever the
+ * lengths: a transport promises that for the fields of a head.
  */
 #define WEIR__PEEK 16
 
 #ifdef __SSE2__
 #include <emmintrin.h>
 
-/* Which bytes are from `first` on, for `count` bytes? */
-static inline __m128i weir__in_range(__m128i v, char first, char count)
+static inline __m128i weir__load16(const char *text)
 {
-        __m128i moved = _mm_sub_epi8(v, _mm_set1_epi8((char)(first + 128)));
-
-        return _mm_cmplt_epi8(moved, _mm_set1_epi8((char)(count - 128)));
+        return _mm_loadu_si128((const __m128i *)text);
 }
 
-/* Bytes that are no letter, digit or '-': nearly all names of fields have only those. */
-static inline __m128i weir__not_plain(__m128i v)
+/* How many bytes at the front are among those found. */
+static inline unsigned weir__front(__m128i found)
 {
-        __m128i letter = weir__in_range(_mm_or_si128(v, _mm_set1_epi8(0x20)), 'a', 26);
-        __m128i digit = weir__in_range(v, '0', 10);
-        __m128i dash = _mm_cmpeq_epi8(v, _mm_set1_epi8('-'));
-        __m128i good = _mm_or_si128(_mm_or_si128(letter, digit), dash);
-
-        return _mm_cmpeq_epi8(good, _mm_setzero_si128());
+        return (unsigned)__builtin_ctz(~(unsigned)_mm_movemask_epi8(found));
 }
 
-/* Control bytes, tab included. */
-static inline __m128i weir__control(__m128i v)
+/* Letters and '-'. Upper case folds to lower; then all but letters are moved out of the way. */
+static inline __m128i weir__letters(__m128i v)
 {
-        __m128i low = _mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(0x1f)), v);
+        __m128i from_a = _mm_sub_epi8(_mm_or_si128(v, _mm_set1_epi8(0x20)),
+                                      _mm_set1_epi8((char)('a' + 128)));
+        __m128i letter = _mm_cmpgt_epi8(_mm_set1_epi8(26 - 128), from_a);
 
-        return _mm_or_si128(low, _mm_cmpeq_epi8(v, _mm_set1_epi8(0x7f)));
+        return _mm_or_si128(letter, _mm_cmpeq_epi8(v, _mm_set1_epi8('-')));
 }
 
-/* Is one of the first `len` (1 to 16) bytes among `found`? */
-static inline bool weir__peek(__m128i found, size_t len)
+/* 0x20 to 0x7e: one more makes 0x7f negative, like all from 0x80 on. */
+static inline __m128i weir__printable(__m128i v)
 {
-        return (uint32_t)_mm_movemask_epi8(found) << (32 - len);
+        return _mm_cmpgt_epi8(_mm_add_epi8(v, _mm_set1_epi8(1)), _mm_set1_epi8(0x20));
 }
 
-static inline bool weir__peek_odd_name(const char *text, size_t len)
+/* The same of a text of more than 16 bytes, all of it. */
+static inline bool weir__all_printable(const char *text, size_t len)
 {
-        if (len - 1 >= WEIR__PEEK)
-                return true;
-        return weir__peek(weir__not_plain(_mm_loadu_si128((const __m128i *)text)), len);
+        __m128i found = weir__printable(weir__load16(text + len - 16));
+
+        for (size_t i = 0; i + 16 < len; i += 16)
+                found = _mm_and_si128(found, weir__printable(weir__load16(text + i)));
+        return _mm_movemask_epi8(found) == 0xffff;
 }
 
-static inline bool weir__peek_odd_value(const char *text, size_t len)
+static inline bool weir__is_usual_field(const char *name, uint32_t name_len, const char *value,
+                                        uint32_t value_len)
 {
-        __m128i found = weir__control(_mm_loadu_si128((const __m128i *)text));
-
-        if (len - 1 < WEIR__PEEK)
-                return weir__peek(found, len);
-        if (len == 0)
+        if (weir__front(weir__letters(weir__load16(name))) < name_len)
                 return false;
-        for (size_t i = WEIR__PEEK; i + WEIR__PEEK < len; i += WEIR__PEEK)
-                found = _mm_or_si128(found,
-                                     weir__control(_mm_loadu_si128((const __m128i *)(text + i))));
-        found = _mm_or_si128(
-                found, weir__control(_mm_loadu_si128((const __m128i *)(text + len - WEIR__PEEK))));
-        return _mm_movemask_epi8(found);
+        if (weir__front(weir__printable(weir__load16(value))) < value_len &&
+            (value_len <= 16 || !weir__all_printable(value, value_len)))
+                return false;
+        return (value - 1)[value_len] != ' ';
+}
+
+/* Are `len` bytes the same? Reads on, as weir__is_usual_field() does. */
+static inline bool weir__peek_same(const char *a, const char *b, size_t len)
+{
+        if (len > 16)
+                return memcmp(a, b, len) == 0;
+        return weir__front(_mm_cmpeq_epi8(weir__load16(a), weir__load16(b))) >= len;
 }
 
 #else
 
-static inline bool weir__peek_odd_name(const char *text, size_t len)
+static inline bool weir__is_usual_field(const char *name, uint32_t name_len, const char *value,
+                                        uint32_t value_len)
 {
-        (void)text, (void)len;
-        return true;
+        (void)name, (void)name_len, (void)value, (void)value_len;
+        return false;
 }
 
-static inline bool weir__peek_odd_value(const char *text, size_t len)
+static inline bool weir__peek_same(const char *a, const char *b, size_t len)
 {
-        (void)text, (void)len;
-        return true;
+        return memcmp(a, b, len) == 0;
 }
 
 #endif

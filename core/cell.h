@@ -69,6 +69,14 @@ struct weir__header {
         uint32_t    name_len, value_len;
 };
 
+/* What the fields said, gathered one by one: guard.c. */
+struct weir__guard {
+        enum weir_guard refused;         /* the first reason         */
+        uint32_t        seen;            /* fields that may not come twice */
+        uint32_t        n_hosts;
+        bool            not_implemented; /* the refusal is 501       */
+};
+
 /* ---- The answer. ---- */
 
 enum weir__body_kind {
@@ -158,6 +166,7 @@ struct weir__cell {
         enum weir__miss miss;            /* why place is a scope                    */
         uint16_t version;                /* 10 or 11                                */
         uint16_t n_headers;
+        struct weir__guard guard;
         bool too_many_headers, inexact;  /* what the transport noticed: guard.c     */
         bool chunked, expects_continue;
         bool no_memory;                  /* for reading the path: 503               */

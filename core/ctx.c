@@ -6,6 +6,7 @@
  * malloc: full is full.
  */
 #include "cell.h"
+#include "hint.h"
 
 #include <stdlib.h>
 
@@ -44,7 +45,7 @@ static struct weir__cell *make(struct weir__loop *loop)
 /*
  * For sizes that the compiler knows: in steps that it makes plain stores, not a string operation.
  */
-static inline __attribute__((always_inline)) void zero(void *at, size_t size)
+static WEIR__INLINE void zero(void *at, size_t size)
 {
         size_t i = 0;
 
@@ -53,16 +54,10 @@ static inline __attribute__((always_inline)) void zero(void *at, size_t size)
         memset((char *)at + i, 0, size - i);
 }
 
-struct weir__cell *weir__cell_get(struct weir__loop *loop)
+static WEIR__INLINE struct weir__cell *clean(struct weir__cell *cell)
 {
-        struct weir__cell *cell = loop->free_cells;
-        struct weir_ctx *ctx;
+        struct weir_ctx *ctx = &cell->ctx;
 
-        if (cell)
-                loop->free_cells = cell->next;
-        else if (!(cell = make(loop)))
-                return NULL;
-        ctx = &cell->ctx;
         zero(&cell->place,
              offsetof(struct weir__cell, path_shadow) - offsetof(struct weir__cell, place));
         cell->path.text = NULL;
@@ -80,6 +75,23 @@ struct weir__cell *weir__cell_get(struct weir__loop *loop)
         ctx->pattern = "";
         ctx->route_id = UINT32_MAX;
         return cell;
+}
+
+static WEIR__APART struct weir__cell *get_new(struct weir__loop *loop)
+{
+        struct weir__cell *cell = make(loop);
+
+        return cell ? clean(cell) : NULL;
+}
+
+struct weir__cell *weir__cell_get(struct weir__loop *loop)
+{
+        struct weir__cell *cell = loop->free_cells;
+
+        if (!cell)
+                return get_new(loop);
+        loop->free_cells = cell->next;
+        return clean(cell);
 }
 
 void weir__cell_target(struct weir__cell *cell, struct weir_str target)
@@ -104,7 +116,15 @@ static void run_deferred(struct weir__cell *cell)
         }
 }
 
-void weir__cell_put(struct weir__cell *cell)
+static WEIR__INLINE void put(struct weir__cell *cell)
+{
+        cell->answer.body.kind = WEIR__EMPTY;
+        cell->next = cell->loop->free_cells;
+        cell->loop->free_cells = cell;
+}
+
+/* Gives back what the request held, then the cell. */
+static WEIR__APART void put_with_all(struct weir__cell *cell)
 {
         struct weir__pool *pool = &cell->loop->pool;
 
@@ -113,16 +133,22 @@ void weir__cell_put(struct weir__cell *cell)
                 weir__body_drop(cell, &cell->answer.body);
                 run_deferred(cell);
         }
-        if (cell->body.ptr)
-                weir__buf_release(pool, &cell->body);
-        if (cell->path_shadow.ptr)
-                weir__buf_release(pool, &cell->path_shadow);
-        if (cell->query.shadow.ptr)
-                weir__buf_release(pool, &cell->query.shadow);
-        if (cell->form.shadow.ptr)
-                weir__buf_release(pool, &cell->form.shadow);
-        cell->next = cell->loop->free_cells;
-        cell->loop->free_cells = cell;
+        weir__buf_release(pool, &cell->body);
+        weir__buf_release(pool, &cell->path_shadow);
+        weir__buf_release(pool, &cell->query.shadow);
+        weir__buf_release(pool, &cell->form.shadow);
+        put(cell);
+}
+
+void weir__cell_put(struct weir__cell *cell)
+{
+        enum weir__body_kind kind = cell->answer.body.kind;
+
+        if (cell->defers || cell->body.ptr || cell->path_shadow.ptr || cell->query.shadow.ptr ||
+            cell->form.shadow.ptr || (kind != WEIR__EMPTY && kind != WEIR__FIXED))
+                put_with_all(cell);
+        else
+                put(cell);
 }
 
 void weir__loop_init(struct weir__loop *loop, struct weir__app *app, uint32_t number,

@@ -7,6 +7,7 @@
  */
 #include "exchange.h"
 #include "guard.h"
+#include "hint.h"
 #include "log.h"
 
 /* Takes a plan: its links, and a zeroed word of the arena for each. */
@@ -31,9 +32,10 @@ static void verdict(struct weir__cell *cell)
                 cell->answer.close = true;
 }
 
-static int guard_answer(enum weir_guard reason, bool not_implemented)
+static int guard_answer(const struct weir__cell *cell, enum weir_guard reason)
 {
-        if (not_implemented)
+        if (cell->guard.not_implemented &&
+            (reason == WEIR_GUARD_METHOD || reason == WEIR_GUARD_TRANSFER_ENCODING))
                 return WEIR__STATIC_GUARD_501;
         if (reason == WEIR_GUARD_VERSION)
                 return WEIR__STATIC_GUARD_505;
@@ -43,8 +45,7 @@ static int guard_answer(enum weir_guard reason, bool not_implemented)
 }
 
 /* The OBSERVE links of the root see a refusal; nothing else runs. */
-static enum weir__next guard_refusal(struct weir__cell *cell, enum weir_guard reason,
-                                     bool not_implemented)
+static enum weir__next guard_refusal(struct weir__cell *cell, enum weir_guard reason)
 {
         const struct weir__tree *tree = cell->loop->tree;
 
@@ -52,7 +53,7 @@ static enum weir__next guard_refusal(struct weir__cell *cell, enum weir_guard re
         cell->place = &tree->scope[0];
         bind(cell, &tree->observe);
         weir__chain_run(cell, tree->observe.n_links);
-        weir__answer_fixed(&cell->ctx, guard_answer(reason, not_implemented));
+        weir__answer_fixed(&cell->ctx, guard_answer(cell, reason));
         cell->answer.close = cell->linger = true;
         verdict(cell);
         return WEIR__ANSWER;
@@ -80,21 +81,8 @@ static void too_large(struct weir__cell *cell)
                   (unsigned long long)cell->place->max_body);
 }
 
-enum weir__next weir__exchange_head(struct weir__cell *cell, struct weir_str version)
+static enum weir__next run_as_far_as_headers(struct weir__cell *cell)
 {
-        bool not_implemented;
-        enum weir_guard reason = weir__guard_head(cell, version, &not_implemented);
-        struct weir_ctx *ctx = &cell->ctx;
-
-        WEIR__COUNT(cell->loop, requests);
-        WEIR__COUNT(cell->loop, requests_in_flight);
-        cell->phase = WEIR__HEAD;
-        if (reason)
-                return guard_refusal(cell, reason, not_implemented);
-        weir__route(cell);
-        ctx->pattern = cell->place->pattern;
-        ctx->route_id = cell->place->id;
-        bind(cell, &cell->place->plan);
         if (!weir__chain_run(cell, cell->plan->n_at_headers)) {
                 if (cell->content_length <= cell->place->max_body)
                         return WEIR__READ;
@@ -102,6 +90,27 @@ enum weir__next weir__exchange_head(struct weir__cell *cell, struct weir_str ver
         }
         verdict(cell);
         return after_refusal(cell);
+}
+
+enum weir__next weir__exchange_head(struct weir__cell *cell, struct weir_str version)
+{
+        enum weir_guard reason = weir__guard_head(cell, version);
+        struct weir_ctx *ctx = &cell->ctx;
+
+        WEIR__COUNT(cell->loop, requests);
+        WEIR__COUNT(cell->loop, requests_in_flight);
+        cell->phase = WEIR__HEAD;
+        if (reason)
+                return guard_refusal(cell, reason);
+        weir__route(cell);
+        ctx->pattern = cell->place->pattern;
+        ctx->route_id = cell->place->id;
+        bind(cell, &cell->place->plan);
+        if (cell->content_length || cell->chunked)
+                return run_as_far_as_headers(cell);
+        weir__chain_run(cell, cell->plan->n_links); /* there is no body: the request is in */
+        verdict(cell);
+        return WEIR__READ;
 }
 
 /* The body turned out too large, or there is no memory for it: answered, the rest is dropped. */
@@ -154,7 +163,7 @@ void weir__exchange_end(struct weir__cell *cell)
 }
 
 /* For a request that never had its verdict. Nothing that hooks answer now goes out. */
-static void late_verdict(struct weir__cell *cell, enum weir__end end)
+static WEIR__COLD void late_verdict(struct weir__cell *cell, enum weir__end end)
 {
         struct weir_ctx *ctx = &cell->ctx;
         int status = end == WEIR__REFUSED ? cell->transport_status : end == WEIR__GONE ? 499 : 503;
@@ -184,7 +193,8 @@ void weir__exchange_done(struct weir__cell *cell, uint64_t bytes, enum weir__end
                         ctx->outcome = end == WEIR__GONE ? WEIR_ABORT : WEIR_SHUTDOWN;
                 ctx->bytes = bytes;
                 weir__chain_done(cell);
-                weir__log_request(cell);
+                if (loop->app->options.dev_log)
+                        weir__log_request(cell);
                 weir__count_by(&loop->counters, WEIR__STAT(requests_in_flight), (uint64_t)-1);
         }
         weir__cell_put(cell);

@@ -1,7 +1,8 @@
 /*
  * exchange.h - the life of one request, whatever carries it.
  *
- *      weir__exchange_head()      the head is in: guard, route, the chain as far as headers go
+ *      weir__exchange_head()      the head is in: guard, route, the chain as far as headers go, or
+ *                                 to its end when there is no body
  *        READ      -> weir__exchange_body() per piece, then weir__exchange_end()
  *        ANSWER    -> send cell->answer now and close the connection
  *      weir__exchange_end()       the request is in: cell->answer holds the answer

@@ -186,7 +186,6 @@ static bool compile_scope(struct weir__tree *tree, struct weir *scope, struct ho
         tree->parent[scope->number] = scope->parent ? scope->parent->number : 0;
         inherit(place, scope->parent ? &tree->scope[scope->parent->number] : &top, o->max_body,
                 o->slash, o->on_error, o->on_error_self);
-        tree->has_hosts |= scope->host != NULL;
         return make_plan(&place->plan, hops, n, &answer_miss);
 }
 

@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-/* Fields that may stand only once, as bits of guard.seen. */
+/* Fields that may stand only once, as bits of cell->guard.seen. */
 enum {
         CONTENT_LENGTH = 1 << 0,
         TRANSFER_ENCODING = 1 << 1,
@@ -22,27 +22,14 @@ enum {
         IF_RANGE = 1 << 7,
 };
 
-/* What the header fields said, gathered field by field. */
-struct guard {
-        enum weir_guard refused; /* the first reason                  */
-        uint32_t        seen;
-        uint32_t        n_hosts;
-        bool            not_implemented;
-        bool            blanks;  /* the field at hand had some behind its value */
-};
-
-/* The lengths of the names that classify() knows, as bits. A longer one may look like one. */
-#define KNOWN_LENGTHS                                                                              \
-        (1u << 4 | 1u << 6 | 1u << 8 | 1u << 12 | 1u << 13 | 1u << 14 | 1u << 17 | 1u << 19)
-
-static void refuse(struct guard *guard, enum weir_guard reason)
+static void refuse(struct weir__guard *guard, enum weir_guard reason)
 {
         if (!guard->refused)
                 guard->refused = reason;
 }
 
 /* Marks a field as seen; a second one is refused. */
-static bool once(struct guard *guard, uint32_t field)
+static bool once(struct weir__guard *guard, uint32_t field)
 {
         bool again = guard->seen & field;
 
@@ -54,17 +41,17 @@ static bool once(struct guard *guard, uint32_t field)
         return !again;
 }
 
-static void content_length(struct weir__cell *cell, struct guard *guard, struct weir_str v)
+static void content_length(struct weir__cell *cell, struct weir_str v)
 {
         uint64_t length = 0;
 
         if (v.len == 0 || v.len > 19)
-                refuse(guard, WEIR_GUARD_CONTENT_LENGTH);
+                refuse(&cell->guard, WEIR_GUARD_CONTENT_LENGTH);
         for (size_t i = 0; i < v.len; i++) {
                 unsigned digit = (unsigned)(v.ptr[i] - '0');
 
                 if (digit > 9) {
-                        refuse(guard, WEIR_GUARD_CONTENT_LENGTH);
+                        refuse(&cell->guard, WEIR_GUARD_CONTENT_LENGTH);
                         return;
                 }
                 length = length * 10 + digit;
@@ -73,14 +60,14 @@ static void content_length(struct weir__cell *cell, struct guard *guard, struct 
 }
 
 /* Exactly one coding, chunked: what else there may be is not implemented (RFC 9112 6.1). */
-static void transfer_encoding(struct weir__cell *cell, struct guard *guard, struct weir_str v)
+static void transfer_encoding(struct weir__cell *cell, struct weir_str v)
 {
         cell->chunked = v.len == 7 && weir__same_token(v.ptr, "chunked", 7);
-        if (guard->blanks)
-                refuse(guard, WEIR_GUARD_TRANSFER_ENCODING); /* MHD 0.9.75 compares with them */
+        if (v.ptr[v.len] == ' ' || v.ptr[v.len] == '\t') /* MHD 0.9.75 compares with them */
+                refuse(&cell->guard, WEIR_GUARD_TRANSFER_ENCODING);
         if (!cell->chunked) {
-                guard->not_implemented = true;
-                refuse(guard, WEIR_GUARD_TRANSFER_ENCODING);
+                cell->guard.not_implemented = true;
+                refuse(&cell->guard, WEIR_GUARD_TRANSFER_ENCODING);
         }
 }
 
@@ -100,10 +87,14 @@ static bool is_host(const char *name)
 }
 
 /* Takes note of the fields that say what the message is. */
-static void classify(struct weir__cell *cell, struct guard *guard, struct weir_str name,
-                     struct weir_str value)
+static void classify(struct weir__cell *cell, struct weir_str name, struct weir_str value)
 {
+        struct weir__guard *guard = &cell->guard;
+
         switch (name.len) {
+        case 0:
+                refuse(guard, WEIR_GUARD_HEADER_NAME);
+                break;
         case 4:
                 if (is_host(name.ptr) && guard->n_hosts++ == 0)
                         cell->host_header = value;
@@ -129,11 +120,11 @@ static void classify(struct weir__cell *cell, struct guard *guard, struct weir_s
                 break;
         case 14:
                 if (is(name, "content-length") && once(guard, CONTENT_LENGTH))
-                        content_length(cell, guard, value);
+                        content_length(cell, value);
                 break;
         case 17:
                 if (is(name, "transfer-encoding") && once(guard, TRANSFER_ENCODING))
-                        transfer_encoding(cell, guard, value);
+                        transfer_encoding(cell, value);
                 else if (is(name, "if-modified-since"))
                         once(guard, IF_MODIFIED_SINCE);
                 break;
@@ -146,6 +137,7 @@ static void classify(struct weir__cell *cell, struct guard *guard, struct weir_s
         }
 }
 
+/* MHD 0.9.75 leaves blanks behind values. */
 static uint32_t without_blanks(const char *value, uint32_t len)
 {
         while (len && (value[len - 1] == ' ' || value[len - 1] == '\t'))
@@ -153,27 +145,31 @@ static uint32_t without_blanks(const char *value, uint32_t len)
         return len;
 }
 
-/* Judges one field, and cuts blanks off its end: MHD 0.9.75 leaves them. */
-static void field(struct weir__cell *cell, struct guard *guard, struct weir__header *header)
+static WEIR__COLD void judge(struct weir__guard *guard, struct weir__header *field)
 {
-        struct weir_str name = { header->name, header->name_len };
-        struct weir_str value = { header->value, header->value_len };
-
-        guard->blanks = value.len && value.ptr[value.len - 1] <= ' ';
-        if (guard->blanks)
-                value.len = header->value_len = without_blanks(value.ptr, header->value_len);
-        if (weir__peek_odd_name(name.ptr, name.len) && !weir__is_token(name.ptr, name.len))
+        field->value_len = without_blanks(field->value, field->value_len);
+        if (!weir__is_token(field->name, field->name_len))
                 refuse(guard, WEIR_GUARD_HEADER_NAME);
-        if (weir__peek_odd_value(value.ptr, value.len) && !weir__all_value(value.ptr, value.len))
+        if (!weir__all_value(field->value, field->value_len))
                 refuse(guard, WEIR_GUARD_HEADER_VALUE);
-        if (KNOWN_LENGTHS >> (name.len & 31) & 1)
-                classify(cell, guard, name, value);
+}
+
+void weir__guard_look(struct weir__cell *cell, struct weir__header *field, bool usual)
+{
+        if (!usual)
+                judge(&cell->guard, field);
+        classify(cell, (struct weir_str){ field->name, field->name_len },
+                 (struct weir_str){ field->value, field->value_len });
 }
 
 /* "HTTP/1.1" is 11. A higher 1.x is served as 1.1 (RFC 9110 2.5); 0 for all else. */
 static uint16_t version_of(struct weir_str version)
 {
-        if (version.len != 8 || memcmp(version.ptr, "HTTP/1.", 7) != 0)
+        if (version.len != 8)
+                return 0;
+        if (memcmp(version.ptr, "HTTP/1.1", 8) == 0)
+                return 11;
+        if (memcmp(version.ptr, "HTTP/1.", 7) != 0)
                 return 0;
         if (version.ptr[7] < '0' || version.ptr[7] > '9')
                 return 0;
@@ -273,9 +269,10 @@ static bool host(struct weir__cell *cell)
 {
         struct weir__loop *loop = cell->loop;
         struct weir_str text = cell->host_header;
-        struct weir_str last = { loop->last_host, loop->last_host_len };
+        bool again = text.len == loop->last_host_len &&
+                     weir__peek_same(text.ptr, loop->last_host, text.len);
 
-        if (!weir_str_eq(text, last) && !learn_host(loop, text))
+        if (!again && !learn_host(loop, text))
                 return false;
         if (!loop->last_is_lower) {
                 for (size_t i = 0; i < loop->last_name_len; i++)
@@ -287,8 +284,7 @@ static bool host(struct weir__cell *cell)
 }
 
 /* What is wrong with the request line. */
-static enum weir_guard request_line(struct weir__cell *cell, struct guard *guard,
-                                    struct weir_str version)
+static enum weir_guard request_line(struct weir__cell *cell, struct weir_str version)
 {
         struct weir_ctx *ctx = &cell->ctx;
 
@@ -302,15 +298,16 @@ static enum weir_guard request_line(struct weir__cell *cell, struct guard *guard
                 return WEIR_GUARD_METHOD;
         if (!cell->version)
                 return WEIR_GUARD_VERSION;
-        guard->not_implemented = ctx->method == WEIR_UNKNOWN_METHOD &&
-                                 weir_str_is(ctx->method_name, "CONNECT");
-        return guard->not_implemented ? WEIR_GUARD_METHOD : WEIR_GUARD_OK;
+        if (ctx->method != WEIR_UNKNOWN_METHOD || !weir_str_is(ctx->method_name, "CONNECT"))
+                return WEIR_GUARD_OK;
+        cell->guard.not_implemented = true;
+        return WEIR_GUARD_METHOD;
 }
 
-static enum weir_guard fields(struct weir__cell *cell, struct guard *guard)
+static enum weir_guard fields(const struct weir__cell *cell)
 {
-        for (uint16_t i = 0; i < cell->n_headers; i++)
-                field(cell, guard, &cell->header[i]);
+        const struct weir__guard *guard = &cell->guard;
+
         if (guard->n_hosts > 1 || (guard->n_hosts == 0 && cell->version == 11))
                 return WEIR_GUARD_HOST;
         if (!guard->refused && (guard->seen & TRANSFER_ENCODING) &&
@@ -319,24 +316,20 @@ static enum weir_guard fields(struct weir__cell *cell, struct guard *guard)
         return guard->refused;
 }
 
-enum weir_guard weir__guard_head(struct weir__cell *cell, struct weir_str version,
-                                 bool *not_implemented)
+enum weir_guard weir__guard_head(struct weir__cell *cell, struct weir_str version)
 {
-        struct guard guard = { 0 };
-        enum weir_guard reason = request_line(cell, &guard, version);
+        enum weir_guard reason = request_line(cell, version);
 
         if (!reason && cell->too_many_headers)
                 reason = WEIR_GUARD_TOO_MANY_HEADERS;
         if (!reason)
-                reason = fields(cell, &guard);
+                reason = fields(cell);
         if (!reason && cell->inexact)
                 reason = WEIR_GUARD_FRAMING;
         if (!reason && !target(cell))
                 reason = WEIR_GUARD_TARGET;
         if (!reason && cell->host_header.ptr && !host(cell))
                 reason = WEIR_GUARD_HOST;
-        *not_implemented = guard.not_implemented &&
-                           (reason == WEIR_GUARD_METHOD || reason == WEIR_GUARD_TRANSFER_ENCODING);
         return reason;
 }
 

@@ -14,8 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define AGAIN_NS   100000000ull /* 100 ms                                        */
-#define BUSY_TURNS 64 /* how often to look at the set while others keep MHD busy */
+#define AGAIN_NS 100000000ull /* 100 ms */
 
 bool weir__leave_init(struct weir__mhd *mhd)
 {
@@ -77,16 +76,10 @@ static void push_again(struct weir__mhd *mhd, uint64_t now_ns)
 void weir__leave_turn(struct weir__mhd *mhd)
 {
         struct epoll_event events[64];
-        uint64_t now;
-        int n = 0;
+        int n = epoll_wait(mhd->leave_fd, events, 64, 0);
+        uint64_t now = weir__now(&mhd->loop->clock);
 
-        if (mhd->callbacks == 0 || ++mhd->busy_turns == BUSY_TURNS) {
-                mhd->busy_turns = 0;
-                n = epoll_wait(mhd->leave_fd, events, 64, 0);
-        }
-        if (n <= 0 && !mhd->leave_timers.first)
-                return;
-        now = weir__now(&mhd->loop->clock);
+        mhd->busy_turns = 0;
         for (int i = 0; i < n; i++)
                 push(mhd, events[i].data.ptr, now);
         push_again(mhd, now);

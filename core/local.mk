@@ -32,6 +32,7 @@ libweircore_la_SOURCES = \
   core/freeze.c \
   core/guard.c \
   core/guard.h \
+  core/hint.h \
   core/json_bind.c \
   core/json_dump.c \
   core/json_fault.c \
@@ -56,6 +57,7 @@ libweircore_la_SOURCES = \
   core/mhd_probe.c \
   core/mhd_response.c \
   core/mhd_slot.c \
+  core/mhd_turn.c \
   core/number.c \
   core/number.h \
   core/path.c \

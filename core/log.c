@@ -79,11 +79,8 @@ void weir__log_request(const struct weir__cell *cell)
 {
         const struct weir_ctx *ctx = &cell->ctx;
         const struct weir__app *app = cell->loop->app;
-        uint64_t took_us;
+        uint64_t took_us = (weir__now(&cell->loop->clock) - ctx->started_ns) / 1000;
 
-        if (!app->options.dev_log)
-                return;
-        took_us = (weir__now(&cell->loop->clock) - ctx->started_ns) / 1000;
         weir_log(&app->root, WEIR_LOG_INFO, "%.*s %.*s %d %llu B %llu.%03llu ms%s%s",
                  WEIR_FMT(ctx->method_name), (int)(ctx->target.len < 512 ? ctx->target.len : 512),
                  ctx->target.ptr, ctx->status, (unsigned long long)ctx->bytes,

@@ -3,8 +3,9 @@
 #define WEIR_CORE_LOG_H
 
 #include "cell.h"
+#include "hint.h"
 
-/* The development log: one line for a finished request, when the app wants it. */
-void weir__log_request(const struct weir__cell *cell);
+/* The development log: one line for a finished request. */
+WEIR__COLD void weir__log_request(const struct weir__cell *cell);
 
 #endif

@@ -142,8 +142,6 @@ static void take_arrivals(struct weir__worker *worker)
         struct weir__arrival *queue;
         unsigned n;
 
-        if (!atomic_load_explicit(&worker->has_work, memory_order_relaxed))
-                return;
         pthread_mutex_lock(&worker->lock);
         queue = worker->queue;
         n = worker->n_queue;
@@ -186,7 +184,8 @@ static void turn(struct weir__worker *worker, int wait_ms, int mode)
         weir__mhd_turn(worker->mhd, wait_ms);
         atomic_store_explicit(&worker->asleep, false, memory_order_relaxed);
         unpoke(worker);
-        take_arrivals(worker);
+        if (atomic_load_explicit(&worker->has_work, memory_order_relaxed))
+                take_arrivals(worker);
         update_load(worker);
 }
 

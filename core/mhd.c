@@ -1,5 +1,5 @@
 /*
- * mhd.c - libmicrohttpd as a transport: its daemon, its callbacks, its turns.
+ * mhd.c - libmicrohttpd as a transport: its daemon and its callbacks.
  *
  * One daemon in external epoll mode per loop, without a listening socket: the door hands sockets
  * in. What is unusual:
@@ -8,22 +8,17 @@
  *    would cost time and, in 1.0.0 to 1.0.6, crash it. The first callback puts the byte back.
  *  - An answer queued in the first callback makes MHD close the connection. So all answers wait
  *    for the last callback, but those that are meant to close.
- *  - MHD_epoll() asks again, without resetting its time-out, as long as epoll_wait() returns a full
- *    array of 128 events. With a multiple of 128 ready it sleeps on them. So MHD may sleep only
- *    while it has fewer descriptors than that; else it is called without a wait and poll() sleeps.
  */
-#include "bytes.h"
 #include <microhttpd.h>
 
+#include "guard.h"
+#include "hint.h"
 #include "mhd_private.h"
 
-#include <poll.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#define MHD_EVENTS       128
-#define OWN_EVENTS       3  /* descriptors in MHD's set that are no connections */
 #define SHORT_TIMEOUT_NS 2000000000ull
 #define NO_THREAD_SAFETY (1u << 19) /* MHD_USE_NO_THREAD_SAFETY of 1.0 */
 #define DISCIPLINE_LEVEL \
@@ -54,10 +49,11 @@ static void *on_target(void *self, const char *uri, struct MHD_Connection *conne
         conn->cell = cell;
         cell->conn = conn;
         ctx->started_ns = weir__now(&mhd->loop->clock);
-        ctx->peer = (struct weir_str){ conn->peer, conn->peer_len };
-        ctx->client = (struct weir_str){ conn->peer + conn->client_at, conn->client_len };
+        ctx->peer = conn->peer;
+        ctx->client = conn->client;
         mark = (char *)(uintptr_t)strchrnul(uri, '?');
-        ctx->path = mhd->last_path = (struct weir_str){ uri, (size_t)(mark - uri) };
+        ctx->path = (struct weir_str){ uri, (size_t)(mark - uri) };
+        mhd->last_path = ctx->path;
         if (*mark) {
                 cell->has_query = true;
                 cell->hidden = mark[1];
@@ -66,30 +62,22 @@ static void *on_target(void *self, const char *uri, struct MHD_Connection *conne
         return cell;
 }
 
-/* Walking the header fields of a request. */
-struct walk {
-        struct weir__cell   *cell;
-        struct weir__header *at, *end;
-        const char          *expected; /* where the next name must be, were the head exact */
-};
-
 static enum MHD_Result on_field(void *self, enum MHD_ValueKind kind, const char *name,
                                 size_t name_len, const char *value, size_t value_len)
 {
-        static const char empty[WEIR__PEEK];
-        struct walk *walk = self;
+        struct weir__walk *walk = self;
+        struct weir__header *field = walk->at;
 
         (void)kind;
-        if (!value)
-                value = empty;
-        if (name != walk->expected)
-                walk->cell->inexact = true;
+        walk->inexact |= name != walk->expected;
         walk->expected = value + value_len + 2;
-        if (walk->at == walk->end) {
+        if (field == walk->end) {
                 walk->cell->too_many_headers = true;
                 return MHD_NO;
         }
-        *walk->at++ = (struct weir__header){ name, value, (uint32_t)name_len, (uint32_t)value_len };
+        walk->at = field + 1;
+        *field = (struct weir__header){ name, value, (uint32_t)name_len, (uint32_t)value_len };
+        weir__guard_field(walk->cell, field);
         return MHD_YES;
 }
 
@@ -101,48 +89,24 @@ static enum MHD_Result on_field(void *self, enum MHD_ValueKind kind, const char 
 static void walk_fields(struct weir__mhd *mhd, struct MHD_Connection *connection,
                         struct weir__cell *cell, const char *method, const char *version)
 {
-        struct walk walk = { cell, cell->header, cell->header + cell->max_headers,
-                             version + 8 + 2 };
+        const struct weir_ctx *ctx = &cell->ctx;
+        struct weir__walk *walk = &mhd->walk;
         size_t size;
 
-        MHD_get_connection_values_n(connection, MHD_HEADER_KIND, on_field, &walk);
-        cell->n_headers = (uint16_t)(walk.at - cell->header);
-        if (!mhd->exact) {
-                cell->inexact = false;
+        *walk = (struct weir__walk){ cell, cell->header, cell->header + cell->max_headers,
+                                     version + 8 + 2, false };
+        MHD_get_connection_values_n(connection, MHD_HEADER_KIND, on_field, walk);
+        cell->n_headers = (uint16_t)(walk->at - cell->header);
+        if (!mhd->exact)
                 return;
-        }
         size = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE)
                        ->header_size;
-        cell->inexact |= method + size != walk.expected + 2 ||
-                         method + cell->ctx.method_name.len + 1 != cell->ctx.target.ptr ||
-                         cell->ctx.target.ptr + cell->ctx.target.len + 1 != version;
+        cell->inexact = walk->inexact || method + size != walk->expected + 2 ||
+                        method + ctx->method_name.len + 1 != ctx->target.ptr ||
+                        ctx->target.ptr + ctx->target.len + 1 != version;
 }
 
-static enum weir__next on_head(struct weir__mhd *mhd, struct MHD_Connection *connection,
-                               struct weir__cell *cell, const char *method, const char *version)
-{
-        struct weir_ctx *ctx = &cell->ctx;
-
-        ctx->target = ctx->path;
-        if (cell->has_query) {
-                char *mark = (char *)(uintptr_t)ctx->path.ptr + ctx->path.len;
-
-                mark[0] = '?'; /* MHD has cut there */
-                mark[1] = cell->hidden;
-                weir__cell_target(cell, (struct weir_str){ ctx->path.ptr, strlen(ctx->path.ptr) });
-        }
-        ctx->method_name = (struct weir_str){ method, strlen(method) };
-        walk_fields(mhd, connection, cell, method, version);
-        return weir__exchange_head(
-                cell,
-                (struct weir_str){ version, memcmp(version, "HTTP/1.1", 9) ? strlen(version) : 8 });
-}
-
-/*
- * Too much body is still to come for an answer through MHD, which would read it all: the answer is
- * written by hand, and MHD lets go of the connection.
- */
-static enum MHD_Result cut(struct weir__conn *conn, struct weir__cell *cell)
+void weir__mhd_cut(struct weir__conn *conn, struct weir__cell *cell)
 {
         struct weir__pool *pool = &cell->loop->pool;
         struct weir__buf wire = { 0 };
@@ -155,14 +119,61 @@ static enum MHD_Result cut(struct weir__conn *conn, struct weir__cell *cell)
                 cell->cut = send(conn->fd, wire.ptr, wire.len, MSG_NOSIGNAL | MSG_DONTWAIT) ==
                             (ssize_t)wire.len;
         weir__buf_release(pool, &wire);
+}
+
+/* A refused body comes in: not for ever. */
+static WEIR__COLD void watch_swallow(struct weir__mhd *mhd, struct weir__conn *conn)
+{
+        if (!conn->swallow.set)
+                weir__timer_set(&mhd->short_timers, &conn->swallow, weir__now(&mhd->loop->clock));
+}
+
+static WEIR__APART enum MHD_Result on_head(struct weir__mhd *mhd, struct MHD_Connection *connection,
+                                           struct weir__cell *cell, const char *method,
+                                           const char *version)
+{
+        struct weir_ctx *ctx = &cell->ctx;
+
+        ctx->target = ctx->path;
+        if (cell->has_query) {
+                char *mark = (char *)(uintptr_t)ctx->path.ptr + ctx->path.len;
+
+                mark[0] = '?'; /* MHD has cut there */
+                mark[1] = cell->hidden;
+                weir__cell_target(cell, (struct weir_str){ ctx->path.ptr, strlen(ctx->path.ptr) });
+        }
+        ctx->method_name = (struct weir_str){ method,
+                                              memcmp(method, "GET", 4) ? strlen(method) : 3 };
+        walk_fields(mhd, connection, cell, method, version);
+        if (weir__exchange_head(cell, (struct weir_str){ version, version[8] ? strlen(version)
+                                                                             : 8 }) != WEIR__READ)
+                return (enum MHD_Result)weir__mhd_send(mhd, cell->conn, cell);
+        if (cell->phase == WEIR__SWALLOW)
+                watch_swallow(mhd, cell->conn);
+        return MHD_YES;
+}
+
+static WEIR__APART enum MHD_Result on_upload(struct weir__mhd *mhd, struct weir__cell *cell,
+                                             const char *upload, size_t *upload_size)
+{
+        enum weir__next next = weir__exchange_body(cell, upload, *upload_size);
+
+        *upload_size = 0;
+        if (cell->phase == WEIR__SWALLOW)
+                watch_swallow(mhd, cell->conn);
+        if (next == WEIR__READ)
+                return MHD_YES;
+        weir__mhd_cut(cell->conn, cell);
         return MHD_NO;
 }
 
-static void watch_swallow(struct weir__mhd *mhd, struct weir__conn *conn,
-                          const struct weir__cell *cell)
+static WEIR__APART enum MHD_Result on_end(struct weir__mhd *mhd, struct weir__cell *cell)
 {
-        if (cell->phase == WEIR__SWALLOW && !conn->swallow.set)
-                weir__timer_set(&mhd->short_timers, &conn->swallow, weir__now(&mhd->loop->clock));
+        struct weir__conn *conn = cell->conn;
+
+        weir__timer_cancel(&mhd->short_timers, &conn->swallow);
+        weir__exchange_end(cell);
+        return (enum MHD_Result)weir__mhd_send(mhd, conn, cell);
 }
 
 static enum MHD_Result on_request(void *self, struct MHD_Connection *connection, const char *url,
@@ -171,28 +182,16 @@ static enum MHD_Result on_request(void *self, struct MHD_Connection *connection,
 {
         struct weir__mhd *mhd = self;
         struct weir__cell *cell = *request;
-        enum weir__next next = WEIR__READ;
 
         (void)url;
         mhd->callbacks++;
         if (!cell)
                 return MHD_NO;
-        if (cell->phase == WEIR__FRESH) {
-                next = on_head(mhd, connection, cell, method, version);
-                if (next == WEIR__READ) {
-                        watch_swallow(mhd, cell->conn, cell);
-                        return MHD_YES;
-                }
-        } else if (*upload_size) {
-                next = weir__exchange_body(cell, upload, *upload_size);
-                *upload_size = 0;
-                watch_swallow(mhd, cell->conn, cell);
-                return next == WEIR__READ ? MHD_YES : cut(cell->conn, cell);
-        } else {
-                weir__timer_cancel(&mhd->short_timers, &((struct weir__conn *)cell->conn)->swallow);
-                weir__exchange_end(cell);
-        }
-        return weir__mhd_send(mhd, cell->conn, cell) ? MHD_YES : MHD_NO;
+        if (cell->phase == WEIR__FRESH)
+                return on_head(mhd, connection, cell, method, version);
+        if (*upload_size)
+                return on_upload(mhd, cell, upload, upload_size);
+        return on_end(mhd, cell);
 }
 
 /* A request without a verdict whose connection has a status was answered by MHD itself. */
@@ -212,34 +211,48 @@ static enum weir__end end_of(const struct weir__mhd *mhd, struct MHD_Connection 
         return WEIR__REFUSED;
 }
 
+/* Anything but an answer that went out whole, on a connection that goes on. */
+static WEIR__APART void on_odd_end(struct weir__mhd *mhd, struct MHD_Connection *connection,
+                                   struct weir__cell *cell, enum MHD_RequestTerminationCode code)
+{
+        struct weir__conn *conn = cell->conn;
+        enum weir__body_kind kind = cell->answer.body.kind;
+        enum weir__end end;
+
+        if (mhd->no_room && kind != WEIR__FD && kind != WEIR__PULL)
+                weir__mhd_cut(conn, cell);
+        mhd->no_room = false;
+        end = end_of(mhd, connection, cell, code);
+        if ((cell->linger && end == WEIR__SENT) || end == WEIR__REFUSED)
+                weir__linger_add(mhd, conn->fd);
+        weir__timer_cancel(&mhd->short_timers, &conn->swallow);
+        if (weir__is_draining(mhd->loop))
+                shutdown(conn->fd, SHUT_RD); /* its answer may not have said close */
+        if (end != WEIR__SENT && kind != WEIR__PULL)
+                cell->sent_bytes = 0; /* how far MHD came, it does not say */
+        weir__exchange_done(cell, cell->sent_bytes, end);
+}
+
 static void on_completed(void *self, struct MHD_Connection *connection, void **request,
                          enum MHD_RequestTerminationCode code)
 {
         struct weir__mhd *mhd = self;
         struct weir__cell *cell = *request;
         struct weir__conn *conn;
-        enum weir__end end;
 
         mhd->callbacks++;
         if (!cell)
                 return;
-        conn = cell->conn;
-        if (mhd->no_room && cell->answer.body.kind != WEIR__FD &&
-            cell->answer.body.kind != WEIR__PULL)
-                cut(conn, cell);
-        mhd->no_room = false;
-        end = end_of(mhd, connection, cell, code);
-        if ((cell->linger && end == WEIR__SENT) || end == WEIR__REFUSED)
-                weir__linger_add(mhd, conn->fd);
-        weir__timer_cancel(&mhd->short_timers, &conn->swallow);
-        weir__mhd_sent(mhd, cell);
-        conn->cell = NULL;
         *request = NULL;
-        if (weir__is_draining(mhd->loop))
-                shutdown(conn->fd, SHUT_RD); /* its answer may not have said close */
-        if (end != WEIR__SENT && cell->answer.body.kind != WEIR__PULL)
-                cell->sent_bytes = 0; /* how far MHD came, it does not say */
-        weir__exchange_done(cell, cell->sent_bytes, end);
+        conn = cell->conn;
+        conn->cell = NULL;
+        if (cell->sent)
+                weir__mhd_sent(mhd, cell);
+        if (code != MHD_REQUEST_TERMINATED_COMPLETED_OK || cell->linger || conn->swallow.set ||
+            mhd->no_room || weir__is_draining(mhd->loop))
+                on_odd_end(mhd, connection, cell, code);
+        else
+                weir__exchange_done(cell, cell->sent_bytes, WEIR__SENT);
 }
 
 /* ---- Connections. ---- */
@@ -433,66 +446,4 @@ void weir__mhd_close_all(struct weir__mhd *mhd)
         weir__linger_finish(mhd);
         for (struct weir__conn *conn = mhd->conns; conn; conn = conn->next)
                 shutdown(conn->fd, SHUT_RDWR);
-}
-
-/* ---- Turns. ---- */
-
-static void expire(struct weir__mhd *mhd)
-{
-        uint64_t now;
-        struct weir__timer *timer;
-
-        if (!mhd->short_timers.first && !mhd->lingers)
-                return;
-        now = weir__now(&mhd->loop->clock);
-        weir__linger_turn(mhd, now);
-        while ((timer = weir__timer_due(&mhd->short_timers, now))) {
-                struct weir__conn *conn = (struct weir__conn *)(void *)((char *)timer -
-                                                                        offsetof(struct weir__conn,
-                                                                                 swallow));
-
-                WEIR__COUNT(mhd->loop, linger_cut);
-                cut(conn, conn->cell);
-                shutdown(conn->fd, SHUT_RDWR);
-        }
-}
-
-static int shorter(int a, int b)
-{
-        return a < 0 ? b : b < 0 ? a : a < b ? a : b;
-}
-
-static int next_timer_ms(const struct weir__mhd *mhd)
-{
-        uint64_t now;
-
-        if (!mhd->short_timers.first && !mhd->linger_timers.first && !mhd->leave_timers.first)
-                return -1;
-        now = weir__now(&mhd->loop->clock);
-        return shorter(shorter(weir__timer_wait_ms(&mhd->short_timers, now),
-                               weir__timer_wait_ms(&mhd->linger_timers, now)),
-                       weir__timer_wait_ms(&mhd->leave_timers, now));
-}
-
-/* Is MHD ready to go on without another event? */
-static bool is_pending(const struct weir__mhd *mhd)
-{
-        MHD_UNSIGNED_LONG_LONG wait_ms;
-
-        return MHD_get_timeout(mhd->daemon, &wait_ms) == MHD_YES && wait_ms == 0;
-}
-
-/* What has to end ends after the sleep: it may be the last that the loop waits for. */
-void weir__mhd_turn(struct weir__mhd *mhd, int wait_ms)
-{
-        struct pollfd ready = { .fd = mhd->epoll_fd, .events = POLLIN };
-        bool mhd_sleeps = weir__mhd_connections(mhd) + OWN_EVENTS < MHD_EVENTS;
-
-        wait_ms = shorter(wait_ms, next_timer_ms(mhd));
-        mhd->callbacks = 0;
-        MHD_run_wait(mhd->daemon, mhd_sleeps ? wait_ms : 0);
-        weir__leave_turn(mhd);
-        if (!mhd_sleeps && mhd->callbacks == 0 && wait_ms != 0 && !is_pending(mhd))
-                poll(&ready, 1, wait_ms);
-        expire(mhd);
 }

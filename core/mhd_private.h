@@ -40,8 +40,16 @@ struct weir__conn {
         struct weir__timer     swallow;  /* while a refused body comes in */
         struct weir__timer     leave;    /* while it leaves: leave.c      */
         int                    fd;
-        uint8_t                peer_len, client_at, client_len;
-        char                   peer[64]; /* "127.0.0.1:80", "[::1]:80", "unix" */
+        struct weir_str        peer, client; /* views of address, as in ctx */
+        char                   address[64];  /* "127.0.0.1:80", "[::1]:80", "unix" */
+};
+
+/* Walking the header fields of a request. */
+struct weir__walk {
+        struct weir__cell   *cell;
+        struct weir__header *at, *end;
+        const char          *expected; /* where the next name must be, were the head exact */
+        bool                 inexact;
 };
 
 struct weir__mhd {
@@ -50,6 +58,7 @@ struct weir__mhd {
         struct weir__conn    *conns;
         unsigned              n_conns;
         unsigned              callbacks;  /* in this turn */
+        struct weir__walk     walk;
         struct weir_str       last_path;  /* of the last target, for keep_raw() only */
         int                   epoll_fd;   /* MHD's own */
         int                   leave_fd;   /* leave.c   */
@@ -72,6 +81,14 @@ static inline bool weir__is_bare_304(const struct weir__cell *cell)
 {
         return cell->ctx.status == 304 && weir__body_length(&cell->answer.body) == 0;
 }
+
+/* ---- mhd.c ---- */
+
+/*
+ * Too much body is still to come for an answer through MHD, which would read it all: the answer is
+ * written by hand, and MHD is to let go of the connection.
+ */
+void weir__mhd_cut(struct weir__conn *conn, struct weir__cell *cell);
 
 /* ---- mhd_block.c ---- */
 
@@ -97,7 +114,7 @@ void weir__slots_finish(struct weir__responses *all);
 struct MHD_Response *weir__slot_take(struct weir__mhd *mhd, struct weir__cell *cell,
                                      struct weir_str body, size_t block);
 
-/* The answer is out, or will never be. */
+/* The answer that cell->sent holds is out, or will never be. */
 void weir__mhd_sent(struct weir__mhd *mhd, struct weir__cell *cell);
 
 /* ---- mhd_response.c ---- */
@@ -105,8 +122,8 @@ void weir__mhd_sent(struct weir__mhd *mhd, struct weir__cell *cell);
 bool weir__responses_init(struct weir__mhd *mhd);
 void weir__responses_finish(struct weir__mhd *mhd);
 
-/* Sends the answer of a cell; false: MHD does not take it, or memory is out. */
-bool weir__mhd_send(struct weir__mhd *mhd, struct weir__conn *conn, struct weir__cell *cell);
+/* Sends the answer of a cell. MHD_YES, or MHD_NO: MHD does not take it, or memory is out. */
+int weir__mhd_send(struct weir__mhd *mhd, struct weir__conn *conn, struct weir__cell *cell);
 
 /* ---- mhd_probe.c ---- */
 
@@ -126,11 +143,14 @@ void weir__leave_finish(struct weir__mhd *mhd);
 void weir__leave_watch(struct weir__mhd *mhd, struct weir__conn *conn);
 void weir__leave_forget(struct weir__mhd *mhd, struct weir__conn *conn);
 
-/*
- * Makes MHD see the clients that have left. A turn with callbacks says that others were served:
- * then those who leave may wait for a while.
- */
+/* Makes MHD see the clients that have left. */
 void weir__leave_turn(struct weir__mhd *mhd);
+
+/* Is it time for that? While others are served, those who leave may wait for some turns. */
+static inline bool weir__leave_is_due(struct weir__mhd *mhd)
+{
+        return mhd->callbacks == 0 || mhd->leave_timers.first || ++mhd->busy_turns == 64;
+}
 
 /* ---- linger.c ---- */
 

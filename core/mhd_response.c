@@ -9,6 +9,7 @@
  */
 #include <microhttpd.h>
 
+#include "hint.h"
 #include "mhd_private.h"
 
 #include <stdlib.h>
@@ -71,18 +72,41 @@ static bool make_all_fixed(struct weir__mhd *mhd)
         return true;
 }
 
-static struct MHD_Response *take_fixed(struct weir__mhd *mhd, const struct weir__cell *cell)
+static WEIR__INLINE struct weir__prebuilt *prebuilt_of(const struct weir__mhd  *mhd,
+                                                        const struct weir__cell *cell)
 {
         const struct weir__answer *answer = &cell->answer;
-        const struct weir_static *fixed = answer->body.fixed;
-        struct weir__prebuilt *prebuilt = &mhd->responses.fixed[2 * fixed->number + answer->close];
+
+        return &mhd->responses.fixed[2 * answer->body.fixed->number + answer->close];
+}
+
+/* Is the answer what was made at start, and nothing else? */
+static WEIR__INLINE bool is_prebuilt(const struct weir__mhd *mhd, const struct weir__cell *cell)
+{
+        const struct weir__answer *answer = &cell->answer;
+
+        return answer->body.kind == WEIR__FIXED && answer->n_fields == 0 &&
+               answer->type.ptr == answer->body.fixed->type.ptr && mhd->responses.reuse &&
+               !weir__is_bare_304(cell);
+}
+
+/* Does it show the second of the verdict already? */
+static WEIR__INLINE bool has_date(struct weir__mhd *mhd, const struct weir__cell *cell)
+{
+        const struct weir__responses *all = &mhd->responses;
+
+        return cell->ctx.verdict_ns < all->until_ns && prebuilt_of(mhd, cell)->stamp == all->second;
+}
+
+static void set_date(struct weir__mhd *mhd, const struct weir__cell *cell)
+{
+        struct weir__prebuilt *prebuilt = prebuilt_of(mhd, cell);
         const char *date = weir__block_date(mhd, cell);
 
-        if (prebuilt->stamp != mhd->responses.second) {
-                prebuilt->stamp = mhd->responses.second;
-                memcpy(prebuilt->date, date, WEIR__DATE_LEN);
-        }
-        return prebuilt->response;
+        if (prebuilt->stamp == mhd->responses.second)
+                return;
+        prebuilt->stamp = mhd->responses.second;
+        memcpy(prebuilt->date, date, WEIR__DATE_LEN);
 }
 
 /* ---- Answers from the heap. ---- */
@@ -202,7 +226,7 @@ static bool dress(struct weir__mhd *mhd, struct MHD_Response *response, struct w
         return block;
 }
 
-static bool send_from_heap(struct weir__mhd *mhd, struct weir__conn *conn, struct weir__cell *cell)
+static int send_from_heap(struct weir__mhd *mhd, struct weir__conn *conn, struct weir__cell *cell)
 {
         bool lengthless = mhd->exact && is_lengthless(cell);
         struct MHD_Response *response = lengthless ? make_lengthless(cell) : make_response(cell);
@@ -215,18 +239,19 @@ static bool send_from_heap(struct weir__mhd *mhd, struct weir__conn *conn, struc
                 WEIR__COUNT(mhd->loop, out_of_memory);
         if (response)
                 MHD_destroy_response(response);
-        return queued == MHD_YES;
+        return (int)queued;
 }
 
 /* ---- All together. ---- */
 
-static bool is_plain_fixed(const struct weir__answer *answer)
+static WEIR__INLINE int queue(const struct weir__conn *conn, const struct weir__cell *cell,
+                              struct MHD_Response *response)
 {
-        return answer->body.kind == WEIR__FIXED && answer->n_fields == 0 &&
-               answer->type.ptr == answer->body.fixed->type.ptr;
+        return (int)MHD_queue_response(conn->mhd, cell->ctx.status, response);
 }
 
-bool weir__mhd_send(struct weir__mhd *mhd, struct weir__conn *conn, struct weir__cell *cell)
+static WEIR__APART int send_any(struct weir__mhd *mhd, struct weir__conn *conn,
+                                struct weir__cell *cell)
 {
         const struct weir__answer *answer = &cell->answer;
         struct MHD_Response *response = NULL;
@@ -234,11 +259,6 @@ bool weir__mhd_send(struct weir__mhd *mhd, struct weir__conn *conn, struct weir_
         size_t block;
 
         cell->sent_bytes = 0;
-        if (is_plain_fixed(answer) && mhd->responses.reuse && !weir__is_bare_304(cell)) {
-                cell->sent_bytes = sends_body(cell) ? answer->body.fixed->body.len : 0;
-                return MHD_queue_response(conn->mhd, cell->ctx.status, take_fixed(mhd, cell)) ==
-                       MHD_YES;
-        }
         if (answer->body.kind == WEIR__FD || answer->body.kind == WEIR__PULL ||
             (mhd->exact && weir__is_bare_304(cell))) {
                 if (answer->body.kind == WEIR__FD && sends_body(cell))
@@ -246,14 +266,26 @@ bool weir__mhd_send(struct weir__mhd *mhd, struct weir__conn *conn, struct weir_
                 return send_from_heap(mhd, conn, cell);
         }
         body = weir_answer_body(&cell->ctx);
-        block = weir__block_length(answer);
         if (sends_body(cell))
                 cell->sent_bytes = body.len;
+        if (is_prebuilt(mhd, cell)) {
+                set_date(mhd, cell);
+                return queue(conn, cell, prebuilt_of(mhd, cell)->response);
+        }
+        block = weir__block_length(answer);
         if (mhd->responses.reuse && body.len <= SLOT_BODY_MAX && block <= BLOCK_MAX)
                 response = weir__slot_take(mhd, cell, body, block);
         if (!response)
                 return send_from_heap(mhd, conn, cell);
-        return MHD_queue_response(conn->mhd, cell->ctx.status, response) == MHD_YES;
+        return queue(conn, cell, response);
+}
+
+int weir__mhd_send(struct weir__mhd *mhd, struct weir__conn *conn, struct weir__cell *cell)
+{
+        if (!is_prebuilt(mhd, cell) || !has_date(mhd, cell))
+                return send_any(mhd, conn, cell);
+        cell->sent_bytes = sends_body(cell) ? cell->answer.body.fixed->body.len : 0;
+        return queue(conn, cell, prebuilt_of(mhd, cell)->response);
 }
 
 bool weir__responses_init(struct weir__mhd *mhd)

@@ -144,8 +144,6 @@ void weir__mhd_sent(struct weir__mhd *mhd, struct weir__cell *cell)
 {
         struct weir__slot *slot = cell->sent;
 
-        if (!slot)
-                return;
         if (slot->flags)
                 MHD_set_response_options(slot->response, MHD_RF_NONE, MHD_RO_END);
         put_in(&mhd->responses, slot);

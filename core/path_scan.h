@@ -2,12 +2,10 @@
 #ifndef WEIR_CORE_PATH_SCAN_H
 #define WEIR_CORE_PATH_SCAN_H
 
+#include "hint.h"
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
-
-/* What is rarely called stays out of the way of what is often. */
-#define WEIR__COLD __attribute__((noinline, cold))
 
 /* Bytes as a number whose lowest byte is the first, and back. */
 static inline uint64_t weir__load8(const char *text)

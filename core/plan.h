@@ -70,7 +70,7 @@ struct weir__tree {
         uint32_t              n_routes, n_scopes, n_leaves;
         struct weir__plan     observe;    /* the root's OBSERVE links: for guard refusals  */
         uint32_t              methods;    /* that any route serves                         */
-        bool                  has_hosts, has_slash_rules;
+        bool                  has_slash_rules;
         struct weir__path_rules path_rules;
 };
 

@@ -5,6 +5,7 @@
  * middleware of its scope, and its log, limits and CORS see it.
  */
 #include "exchange.h"
+#include "hint.h"
 
 #include <stdlib.h>
 
@@ -21,28 +22,30 @@ static void found(struct weir__cell *cell)
         cell->ctx.n_params = (uint8_t)cell->match.n_params;
 }
 
-static enum weir__path_status read_path(struct weir__cell *cell, struct weir_str raw)
+static enum weir__path_status decode(struct weir__cell *cell, size_t size)
 {
-        const struct weir__path_rules *rules = &cell->loop->tree->path_rules;
-        enum weir__path_status status = weir__path_split(&cell->path, raw, rules);
         struct weir__buf *shadow = &cell->path_shadow;
 
-        if (status || !cell->path.needs_shadow)
-                return status;
-        if (!weir__buf_reserve(&cell->loop->pool, shadow, raw.len + 1)) {
-                WEIR__COUNT(cell->loop, out_of_memory);
-                cell->no_memory = true;
-                return WEIR__PATH_DEEP;
-        }
-        return weir__path_decode(&cell->path, shadow->ptr, rules);
+        if (weir__buf_reserve(&cell->loop->pool, shadow, size))
+                return weir__path_decode(&cell->path, shadow->ptr, &cell->loop->tree->path_rules);
+        WEIR__COUNT(cell->loop, out_of_memory);
+        cell->no_memory = true;
+        return WEIR__PATH_DEEP;
 }
 
-static bool find(struct weir__cell *cell, const struct weir__router *router, int method)
+static inline enum weir__path_status read_path(struct weir__cell *cell, struct weir_str raw)
 {
-        const struct weir__tree *tree = cell->loop->tree;
-        struct weir_str host = tree->has_hosts ? cell->ctx.host : (struct weir_str){ 0 };
+        enum weir__path_status status = weir__path_split(&cell->path, raw,
+                                                         &cell->loop->tree->path_rules);
 
-        return weir__router_find(router, &cell->path, host, method, cell->ctx.param, &cell->match);
+        return status || !cell->path.needs_shadow ? status : decode(cell, raw.len + 1);
+}
+
+static inline bool find(struct weir__cell *cell, const struct weir__router *router, int method)
+{
+        struct weir_ctx *ctx = &cell->ctx;
+
+        return weir__router_find(router, &cell->path, &ctx->host, method, ctx->param, &cell->match);
 }
 
 /* The deepest scope whose prefix stands at the front of the path just read. */
@@ -141,38 +144,44 @@ static void wrong_method(struct weir__cell *cell)
         miss(cell, options ? WEIR__MISS_OPTIONS : WEIR__MISS_405, scope);
 }
 
-void weir__route(struct weir__cell *cell)
+/* There is no route for the request: why, and which scope says so. */
+static WEIR__COLD void no_route(struct weir__cell *cell, enum weir__path_status status)
 {
-        const struct weir__tree *tree = cell->loop->tree;
-        struct weir_ctx *ctx = &cell->ctx;
-        enum weir__path_status status;
-        int method = ctx->method;
+        const struct weir_ctx *ctx = &cell->ctx;
 
-        if (ctx->path.ptr[0] == '*') {
+        if (ctx->path.ptr[0] == '*')
                 miss(cell, WEIR__MISS_ASTERISK, 0);
-                return;
-        }
-        status = read_path(cell, ctx->path);
-        if (status != WEIR__PATH_OK) {
-                miss(cell,
-                     status == WEIR__PATH_BAD    ? WEIR__MISS_400
-                     : status == WEIR__PATH_LONG ? WEIR__MISS_414
-                                                 : WEIR__MISS_404,
-                     status == WEIR__PATH_BAD ? scope_of_bad_path(cell) : 0);
-                return;
-        }
-        if (method == WEIR_UNKNOWN_METHOD && weir_str_is(ctx->method_name, "TRACE"))
-                method = WEIR__NO_METHOD; /* never echoed (RFC 9110 9.3.8), not even by "any" */
-        if (find(cell, tree->router, method))
-                found(cell);
+        else if (status == WEIR__PATH_BAD)
+                miss(cell, WEIR__MISS_400, scope_of_bad_path(cell));
+        else if (status != WEIR__PATH_OK)
+                miss(cell, status == WEIR__PATH_LONG ? WEIR__MISS_414 : WEIR__MISS_404, 0);
         else if (ctx->method == WEIR_UNKNOWN_METHOD)
                 miss(cell, WEIR__MISS_501, scope_of_path(cell));
-        else if (try_other_slash(cell, method))
+        else if (try_other_slash(cell, ctx->method))
                 return;
         else if (cell->match.allow)
                 wrong_method(cell);
         else
                 miss(cell, WEIR__MISS_404, scope_of_path(cell));
+}
+
+/* TRACE is never echoed (RFC 9110 9.3.8), not even by "any". */
+static inline int method_to_find(const struct weir_ctx *ctx)
+{
+        bool trace = ctx->method == WEIR_UNKNOWN_METHOD && weir_str_is(ctx->method_name, "TRACE");
+
+        return trace ? WEIR__NO_METHOD : ctx->method;
+}
+
+void weir__route(struct weir__cell *cell)
+{
+        const struct weir_ctx *ctx = &cell->ctx;
+        enum weir__path_status status = read_path(cell, ctx->path);
+
+        if (status == WEIR__PATH_OK && find(cell, cell->loop->tree->router, method_to_find(ctx)))
+                found(cell);
+        else
+                no_route(cell, status);
 }
 
 /* Does the bit of a method stand for itself in Allow? */

@@ -12,11 +12,6 @@
 #include "router_host.h"
 #include "router_walk.h"
 
-#define LIKELY(x)   __builtin_expect(!!(x), 1)
-#define UNLIKELY(x) __builtin_expect(!!(x), 0)
-#define NOINLINE    __attribute__((noinline))
-#define INLINE      static inline __attribute__((always_inline)) /* into two builds of find() */
-
 /* ---- The quick way down. ---- */
 
 /* A node, and the segment behind what it skips. */
@@ -26,7 +21,7 @@ struct spot {
 };
 
 /* Is the child, which may be a hole, not simply the literal of this key and length? */
-INLINE bool differs(const struct weir__node *child, struct weir__key key, size_t len)
+static WEIR__INLINE bool differs(const struct weir__node *child, struct weir__key key, size_t len)
 {
         return (child->first ^ key.first) | (child->last ^ key.last) | (child->tag ^ len);
 }
@@ -51,13 +46,13 @@ static WEIR__COLD const struct weir__node *other_child(const struct weir__router
 }
 
 /* One segment on, and over those that are skipped. False when the segment stops it. */
-INLINE bool step(const struct weir__router *router, const struct weir__path *path,
+static WEIR__INLINE bool step(const struct weir__router *router, const struct weir__path *path,
                  struct spot *spot, struct weir__key key, size_t len)
 {
         const struct weir__node *node = spot->node;
         const struct weir__node *child = weir__child(node, weir__key_hash(key));
 
-        if (UNLIKELY(differs(child, key, len))) {
+        if (WEIR__UNLIKELY(differs(child, key, len))) {
                 if (node->flags == WEIR__HAS_PARAM && len > 0 && !(child->tag & WEIR__CAREFUL))
                         child = router->node + node->param;
                 else
@@ -71,7 +66,7 @@ INLINE bool step(const struct weir__router *router, const struct weir__path *pat
 }
 
 /* To where the path ends. False when a segment stops it before. */
-INLINE bool descend(const struct weir__router *router, const struct weir__path *path,
+static WEIR__INLINE bool descend(const struct weir__router *router, const struct weir__path *path,
                            struct spot *spot)
 {
         if (!step(router, path, spot, weir__path_key(path), path->cut[1] - (size_t)1))
@@ -79,7 +74,7 @@ INLINE bool descend(const struct weir__router *router, const struct weir__path *
         while (spot->at < path->n) {
                 size_t begin = path->cut[spot->at] + (size_t)1, end = path->cut[spot->at + 1];
 
-                if (UNLIKELY(end < 8))
+                if (WEIR__UNLIKELY(end < 8))
                         return false; /* too near the beginning for weir__key() */
                 if (!step(router, path, spot, weir__key(path->text, begin, end), end - begin))
                         return false;
@@ -91,21 +86,22 @@ INLINE bool descend(const struct weir__router *router, const struct weir__path *
  * The leaf at the end of the path, and in it the place of the route for a method below WEIR_CUSTOM.
  * NULL when there is none, or more to do about it.
  */
-INLINE const struct weir__leaf *leaf_at(const struct weir__router *router, struct spot spot,
-                                               size_t n, unsigned method, uint32_t *rank)
+static WEIR__INLINE const struct weir__leaf *leaf_at(const struct weir__router *router,
+                                                     struct spot spot, size_t n, unsigned method,
+                                                     uint32_t *rank)
 {
         size_t over = spot.at - n; /* behind all that the node skips it is 0, before them skip */
         bool behind = over == 0;
         const struct weir__leaf *leaf = weir__leaf_at(router, spot.node->leaf[behind]);
 
         *rank = spot.node->rank[behind] >> 4 * method & 15;
-        if (UNLIKELY(over - 1 < spot.node->skip - (size_t)1 || *rank == WEIR__NO_RANK))
+        if (WEIR__UNLIKELY(over - 1 < spot.node->skip - (size_t)1 || *rank == WEIR__NO_RANK))
                 return NULL;
-        return LIKELY(leaf->simple) ? leaf : NULL;
+        return WEIR__LIKELY(leaf->simple) ? leaf : NULL;
 }
 
-INLINE void put_param(const struct weir__path *path, const struct weir__leaf *leaf, size_t i,
-                             struct weir_str *param)
+static WEIR__INLINE void put_param(const struct weir__path *path, const struct weir__leaf *leaf,
+                                   size_t i, struct weir_str *param)
 {
         size_t seg = leaf->seg[i], at = path->cut[seg], end = path->cut[seg + 1];
 
@@ -114,8 +110,8 @@ INLINE void put_param(const struct weir__path *path, const struct weir__leaf *le
 }
 
 /* Puts WEIR__FEW_PARAMS, whether there are so many or not: that is cheaper than to ask. */
-INLINE void deliver(const struct weir__path *path, const struct weir__leaf *leaf, uint32_t rank,
-                    struct weir_str *param, struct weir__match *match)
+static WEIR__INLINE void deliver(const struct weir__path *path, const struct weir__leaf *leaf,
+                                 uint32_t rank, struct weir_str *param, struct weir__match *match)
 {
         match->route = leaf->route[rank];
         match->n_params = leaf->n_params;
@@ -143,25 +139,25 @@ static bool search_hosts(struct weir__walk *walk, struct weir_str host)
 
 /* The quick way ended at the spot, with hosts at once. */
 static WEIR__COLD bool search(const struct weir__router *router, const struct weir__path *path,
-                              struct weir_str host, int method, struct weir_str *param,
+                              const struct weir_str *host, int method, struct weir_str *param,
                               struct weir__match *match, struct spot spot)
 {
         struct weir__walk walk = { router, path, method, param, match, 0 };
 
         if (router->n_hosts)
-                return search_hosts(&walk, host);
+                return search_hosts(&walk, host ? *host : (struct weir_str){ 0 });
         return weir__walk(&walk, spot.node, spot.at - spot.node->skip);
 }
 
-INLINE bool find(const struct weir__router *router, const struct weir__path *path,
-                 struct weir_str host, int method, struct weir_str *param,
+static WEIR__INLINE bool find(const struct weir__router *router, const struct weir__path *path,
+                 const struct weir_str *host, int method, struct weir_str *param,
                                                        struct weir__match *match)
 {
         struct spot spot = { router->quick, 0 };
 
         match->allow = match->n_missed = 0;
-        if (LIKELY(path->plain && (unsigned)method < WEIR_CUSTOM) &&
-            LIKELY(descend(router, path, &spot))) {
+        if (WEIR__LIKELY(path->plain && (unsigned)method < WEIR_CUSTOM) &&
+            WEIR__LIKELY(descend(router, path, &spot))) {
                 uint32_t rank;
                 const struct weir__leaf *leaf = leaf_at(router, spot, path->n, (unsigned)method,
                                                         &rank);
@@ -174,9 +170,9 @@ INLINE bool find(const struct weir__router *router, const struct weir__path *pat
         return search(router, path, host, method, param, match, spot);
 }
 
-static NOINLINE bool find_portable(const struct weir__router *router, const struct weir__path *path,
-                                   struct weir_str host, int method, struct weir_str *param,
-                                   struct weir__match *match)
+static WEIR__APART bool find_portable(const struct weir__router *router,
+                                      const struct weir__path *path, const struct weir_str *host,
+                                      int method, struct weir_str *param, struct weir__match *match)
 {
         return find(router, path, host, method, param, match);
 }
@@ -184,10 +180,10 @@ static NOINLINE bool find_portable(const struct weir__router *router, const stru
 #ifdef WEIR__BMI
 
 /* The same, with shifts that cost less. */
-WEIR__BMI static NOINLINE bool find_bmi(const struct weir__router *router,
-                                        const struct weir__path *path, struct weir_str host,
-                                        int method, struct weir_str *param,
-                                        struct weir__match *match)
+WEIR__BMI static WEIR__APART bool find_bmi(const struct weir__router *router,
+                                           const struct weir__path *path,
+                                           const struct weir_str *host, int method,
+                                           struct weir_str *param, struct weir__match *match)
 {
         return find(router, path, host, method, param, match);
 }
@@ -195,7 +191,7 @@ WEIR__BMI static NOINLINE bool find_bmi(const struct weir__router *router,
 #endif
 
 bool weir__router_find(const struct weir__router *router, const struct weir__path *path,
-                       struct weir_str host, int method, struct weir_str *param,
+                       const struct weir_str *host, int method, struct weir_str *param,
                        struct weir__match *match)
 {
 #ifdef WEIR__BMI

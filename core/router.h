@@ -43,14 +43,14 @@ struct weir__match {
 };
 
 /*
- * The best route for `path`, `method` and `host` (lower case, no port; absent for none). A bare
- * HEAD is served by GET; WEIR_ANY serves what nothing else does. Visits no node twice.
+ * The best route for `path`, `method` and `host` (lower case, no port; absent or NULL for none). A
+ * bare HEAD is served by GET; WEIR_ANY serves what nothing else does. Visits no node twice.
  *
  * Writes the parameters to param[WEIR_MAX_PARAMS], views of path->text; those from n_params on are
  * left with anything. A path with a gap matches nothing, and WEIR__NO_METHOD neither.
  */
 bool weir__router_find(const struct weir__router *router, const struct weir__path *path,
-                       struct weir_str host, int method, struct weir_str *param,
+                       const struct weir_str *host, int method, struct weir_str *param,
                        struct weir__match *match);
 
 /* The raw form of parameter `i` of a match: a view of path->raw. */

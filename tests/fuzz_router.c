@@ -215,7 +215,7 @@ static void ask(const struct world *world, const struct line *line)
                 weir__path_decode(&path, shadow, &rules);
         for (int slash = 0; slash < 2; slash++) {
                 uint32_t wanted = find_slowly(world, &path, line, &allow);
-                bool found = weir__router_find(world->router, &path, host, line->method, param,
+                bool found = weir__router_find(world->router, &path, &host, line->method, param,
                                                &match);
 
                 require(match.route == wanted && found == (wanted != WEIR__NO_ROUTE));

@@ -58,7 +58,7 @@ const char *kit_ask_host(struct kit *kit, const char *host, int method, const ch
         case WEIR__PATH_OK:
                 break;
         }
-        if (!weir__router_find(kit->router, &kit->path, name, method, kit->param, &kit->match)) {
+        if (!weir__router_find(kit->router, &kit->path, &name, method, kit->param, &kit->match)) {
                 cr_assert_eq(kit->match.route, WEIR__NO_ROUTE);
                 return "none";
         }

@@ -297,7 +297,7 @@ static void check_path(const struct world *world, const char *text)
         cr_assert_eq(status, reading.status, "%s", text);
         if (status == WEIR__PATH_OK) {
                 wanted = model_best(world->pattern, world->n, &reading, host, method, &allow);
-                cr_assert_eq(weir__router_find(world->router, &path, name, method, param, &match),
+                cr_assert_eq(weir__router_find(world->router, &path, &name, method, param, &match),
                              wanted != NULL, "%s", text);
                 if (wanted) {
                         cr_assert_eq(match.route, wanted - world->pattern, "%s", text);

@@ -1,0 +1,86 @@
+/*
+ * mhd_turn.c - one turn of a loop: MHD serves what is ready, weir ends what is due.
+ *
+ * MHD_epoll() asks again, without resetting its time-out, as long as epoll_wait() returns a full
+ * array of 128 events. With a multiple of 128 ready it sleeps on them. So MHD may sleep only while
+ * it has fewer descriptors than that; else it is called without a wait and poll() sleeps.
+ */
+#include <microhttpd.h>
+
+#include "hint.h"
+#include "mhd_private.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#define MHD_EVENTS 128
+#define OWN_EVENTS 3 /* descriptors in MHD's set that are no connections */
+
+static void expire(struct weir__mhd *mhd)
+{
+        uint64_t now;
+        struct weir__timer *timer;
+
+        if (!mhd->short_timers.first && !mhd->lingers)
+                return;
+        now = weir__now(&mhd->loop->clock);
+        weir__linger_turn(mhd, now);
+        while ((timer = weir__timer_due(&mhd->short_timers, now))) {
+                struct weir__conn *conn = (struct weir__conn *)(void *)((char *)timer -
+                                                                        offsetof(struct weir__conn,
+                                                                                 swallow));
+
+                WEIR__COUNT(mhd->loop, linger_cut);
+                weir__mhd_cut(conn, conn->cell);
+                shutdown(conn->fd, SHUT_RDWR);
+        }
+}
+
+static int shorter(int a, int b)
+{
+        return a < 0 ? b : b < 0 ? a : a < b ? a : b;
+}
+
+static int next_timer_ms(const struct weir__mhd *mhd)
+{
+        uint64_t now;
+
+        if (!mhd->short_timers.first && !mhd->linger_timers.first && !mhd->leave_timers.first)
+                return -1;
+        now = weir__now(&mhd->loop->clock);
+        return shorter(shorter(weir__timer_wait_ms(&mhd->short_timers, now),
+                               weir__timer_wait_ms(&mhd->linger_timers, now)),
+                       weir__timer_wait_ms(&mhd->leave_timers, now));
+}
+
+/* Is MHD ready to go on without another event? */
+static bool is_pending(const struct weir__mhd *mhd)
+{
+        MHD_UNSIGNED_LONG_LONG wait_ms;
+
+        return MHD_get_timeout(mhd->daemon, &wait_ms) == MHD_YES && wait_ms == 0;
+}
+
+/* The wait of a turn with more descriptors than MHD can sleep on. */
+static WEIR__APART void sleep_outside(const struct weir__mhd *mhd, int wait_ms)
+{
+        struct pollfd ready = { .fd = mhd->epoll_fd, .events = POLLIN };
+
+        if (!is_pending(mhd))
+                poll(&ready, 1, wait_ms);
+}
+
+/* What has to end ends after the sleep: it may be the last that the loop waits for. */
+void weir__mhd_turn(struct weir__mhd *mhd, int wait_ms)
+{
+        bool mhd_sleeps = weir__mhd_connections(mhd) + OWN_EVENTS < MHD_EVENTS;
+
+        wait_ms = shorter(wait_ms, next_timer_ms(mhd));
+        mhd->callbacks = 0;
+        MHD_run_wait(mhd->daemon, mhd_sleeps ? wait_ms : 0);
+        if (weir__leave_is_due(mhd))
+                weir__leave_turn(mhd);
+        if (!mhd_sleeps && mhd->callbacks == 0 && wait_ms != 0)
+                sleep_outside(mhd, wait_ms);
+        expire(mhd);
+}
