@@ -206,6 +206,38 @@ Test(setup, a_value_per_loop_that_does_not_open_fails_the_start_with_its_reason)
         refused(app, "\"db\"|the disk is full");
 }
 
+/* What `open` knows of its app. */
+struct opener {
+        struct weir *scope;
+        int          tries;
+};
+
+static void *open_at_the_second_try(void *arg, const char **why)
+{
+        struct opener *opener = arg;
+
+        (void)why;
+        if (++opener->tries > 1)
+                return opener;
+        weir_setup_error(opener->scope, "cannot open %s: error %d", "books.db", 14);
+        return NULL;
+}
+
+Test(setup, a_value_per_loop_may_format_its_reason_and_be_tried_again)
+{
+        static const struct weir_local_type type = { .name = "db", .open = open_at_the_second_try };
+        struct weir *app = app_with_route("/");
+        struct opener opener = { .scope = app };
+
+        weir_local(app, &type, &opener);
+        weir_listen(app, "127.0.0.1:0", NULL);
+        cr_assert_eq(weir_start(app), -1);
+        cr_assert_str_eq(weir_error(app), "cannot open books.db: error 14");
+        cr_assert_eq(weir_start(app), 0);
+        cr_assert_null(weir_error(app));
+        weir_free(app);
+}
+
 Test(setup, setting_up_after_the_start_is_an_error)
 {
         struct weir *app = app_with_route("/");

@@ -171,16 +171,20 @@ struct weir_middleware {
  */
 WEIR_API void *weir_use(struct weir *scope, const struct weir_middleware *mw, const void *self);
 
-/* Reports a mistake in the setup of a middleware; the first one sticks. Like printf. */
+/*
+ * Reports a mistake in the setup of a middleware, or why a value per loop cannot be opened; the
+ * first one sticks. Like printf.
+ */
 WEIR_API void weir_setup_error(struct weir *scope, const char *fmt, ...) WEIR_PRINTF(2, 3);
 
 /* The slot called `name` of the app, made when it is new; at most 15. */
 WEIR_API struct weir_slot weir_slot(struct weir *scope, const char *name);
 
 /*
- * A value per loop: `open` runs in each loop's thread before it serves and returns the value, or
- * NULL, with *why a reason in words that outlives the call, which fails the start; `close` runs in
- * the same thread when the loop ends. At most 16.
+ * A value per loop: `open` runs in each loop's thread before it serves, one loop after the other,
+ * and returns the value. NULL fails the start; the reason is *why, words that outlive the thread as
+ * a literal does, or what `open` said to weir_setup_error() by a scope that it knows from `arg`.
+ * `close` runs in the same thread when the loop ends. At most 16.
  */
 struct weir_local_type {
         const char *name;
