@@ -16,6 +16,7 @@ unit_sources = \
   tests/test_cookie.c \
   tests/test_fields.c \
   tests/test_guard.c \
+  tests/test_http_date.c \
   tests/test_json_bind.c \
   tests/test_json_dump.c \
   tests/test_json_fault.c \
@@ -65,6 +66,7 @@ races = \
 
 fuzzers = \
   tests/fuzz_cookie \
+  tests/fuzz_files \
   tests/fuzz_form \
   tests/fuzz_guard \
   tests/fuzz_json_bind \
