@@ -1,13 +1,23 @@
 # middleware/local.mk - the built-in middleware: one public header each, its sources and those that they share; part of
 # the library.
 libweircore_la_SOURCES += \
+  middleware/below.c \
+  middleware/below.h \
   middleware/coding.c \
   middleware/coding.h \
   middleware/condition.c \
   middleware/condition.h \
+  middleware/files.c \
+  middleware/files_find.c \
+  middleware/files_find.h \
   middleware/http_date.c \
   middleware/http_date.h \
+  middleware/media_type.c \
+  middleware/media_type.h \
+  middleware/parts.c \
+  middleware/parts.h \
   middleware/range.c \
   middleware/range.h
 
-pkginclude_HEADERS +=
+pkginclude_HEADERS += \
+  middleware/weir/files.h

@@ -3,6 +3,7 @@
 # ---- Claims: one Criterion program made of all tests/test_*.c. ----
 
 unit_sources = \
+  tests/files_kit.h \
   tests/kit.h \
   tests/router_kit.c \
   tests/router_kit.h \
@@ -15,6 +16,10 @@ unit_sources = \
   tests/test_chain.c \
   tests/test_cookie.c \
   tests/test_fields.c \
+  tests/test_files.c \
+  tests/test_files_ask.c \
+  tests/test_files_content.c \
+  tests/test_files_out.c \
   tests/test_guard.c \
   tests/test_http_date.c \
   tests/test_json_bind.c \
