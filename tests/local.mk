@@ -42,11 +42,13 @@ unit_sources = \
 # ---- Sockets: one Criterion program, tests/http, made of all tests/http_*.c. ----
 
 http_sources = \
+  tests/files_kit.h \
   tests/http.h \
   tests/http_answer.c \
   tests/http_attacks.h \
   tests/http_bodiless.c \
   tests/http_body.c \
+  tests/http_files.c \
   tests/http_guard.c \
   tests/http_hooks.c \
   tests/http_keepalive.c \
