@@ -1,8 +1,9 @@
 # examples/local.mk - the example programs: built with the library, not installed. They use only what it exports.
 if EXAMPLES
-noinst_PROGRAMS += examples/api_key examples/hello
+noinst_PROGRAMS += examples/api_key examples/files examples/hello
 endif
 examples_api_key_LDADD = libweir.la
+examples_files_LDADD = libweir.la
 examples_hello_LDADD = libweir.la
 
 if BOOKS
