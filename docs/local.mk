@@ -1,6 +1,7 @@
 # docs/local.mk - the pages that README links to.
 EXTRA_DIST += \
   docs/embedding.md \
+  docs/files.md \
   docs/limits.md \
   docs/middleware.md \
   docs/recipes.md \
