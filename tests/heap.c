@@ -6,6 +6,7 @@
  * every call that there is, which fails then. What is lost on the way, a sanitizer finds.
  */
 #include "net.h"
+#include <weir/files.h>
 #include <weir/json.h>
 #include <weir/weir.h>
 
@@ -240,6 +241,7 @@ static struct weir *make_app(void)
         weir_get(app, "/moved", moved, NULL);
         weir_get(app, "/stream", stream, NULL);
         weir_get(app, "/large", large, NULL);
+        weir_use_files(app, &(struct weir_files){ .root = "/", .prefix = "/files" });
         return app;
 }
 
@@ -264,6 +266,8 @@ static const struct ask {
         { "POST /small HTTP/1.1\r\n" H "Content-Length: 40\r\n\r\n" E, 413, 0 },
         { "GET /moved HTTP/1.1\r\n" H "\r\n", 302, 0 },
         { "GET /nowhere HTTP/1.1\r\n" H "\r\n", 404, 0 },
+        { "GET /files/none HTTP/1.1\r\n" H "\r\n", 404, 0 },
+        { "GET /files/tmp HTTP/1.1\r\n" H "\r\n", 308, 0 },
         { "DELETE /json HTTP/1.1\r\n" H "\r\n", 405, 0 },
         { "OPTIONS /json HTTP/1.1\r\n" H "\r\n", 204, 0 },
         { "GET /%zz HTTP/1.1\r\n" H "\r\n", 400, 0 },

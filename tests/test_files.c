@@ -1,6 +1,8 @@
 /* test_files.c - files: which are served, and what comes where there is none. */
 #include "files_kit.h"
 
+#include <sys/resource.h>
+
 TestSuite(files, .init = folder_new, .fini = folder_free);
 
 Test(files, a_file_is_served_with_type_and_validators)
@@ -250,6 +252,26 @@ Test(files, a_file_that_may_not_be_read_is_a_403)
         if (getuid() == 0)
                 cr_assert_eq(setresuid((uid_t)-1, 0, (uid_t)-1), 0);
         cr_assert_eq(status, 403);
+        weir_free(app);
+}
+
+Test(files, without_a_descriptor_the_server_is_busy)
+{
+        struct rlimit limit;
+        struct weir *app;
+        int next = dup(0);
+
+        close(next);
+        put("a.txt", "a");
+        app = files_app(NULL);
+        expect(app, "GET /a.txt", 200, "a");
+        cr_assert_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+        limit.rlim_cur = (rlim_t)next + 1; /* the folder has taken `next` */
+        cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+        cr_assert_eq(status_of(app, "GET /a.txt"), 503);
+        limit.rlim_cur = limit.rlim_max;
+        cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+        expect(app, "GET /a.txt", 200, "a");
         weir_free(app);
 }
 
