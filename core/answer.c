@@ -28,7 +28,7 @@ static enum weir_flow bad_status(struct weir_ctx *ctx, int status)
 {
         weir_log(weir_app(ctx), WEIR_LOG_ERROR, "%s: status %d is not 200 to 599", ctx->pattern,
                  status);
-        WEIR__COUNT(weir__cell_of(ctx)->loop, bad_answers);
+        WEIR__CTX_COUNT(ctx, bad_answers);
         return weir__answer_fixed(ctx, WEIR__STATIC_500);
 }
 
@@ -36,7 +36,7 @@ static enum weir_flow bad_status(struct weir_ctx *ctx, int status)
 static enum weir_flow bad_type(struct weir_ctx *ctx)
 {
         weir_log(weir_app(ctx), WEIR_LOG_ERROR, "%s: the type is not a field value", ctx->pattern);
-        WEIR__COUNT(weir__cell_of(ctx)->loop, bad_answers);
+        WEIR__CTX_COUNT(ctx, bad_answers);
         return weir__answer_fixed(ctx, WEIR__STATIC_500);
 }
 
@@ -61,7 +61,19 @@ static enum weir_flow answer(struct weir_ctx *ctx, int status, struct weir_str t
 
 struct weir__pool *weir__ctx_pool(struct weir_ctx *ctx)
 {
-        return &weir__cell_of(ctx)->loop->pool;
+        struct weir__cell *cell = weir__cell_of(ctx);
+
+        return cell->away ? &cell->loop->app->heap : &cell->loop->pool;
+}
+
+void weir__ctx_count(struct weir_ctx *ctx, size_t stat)
+{
+        struct weir__cell *cell = weir__cell_of(ctx);
+
+        if (cell->away)
+                weir__count_shared(&cell->loop->app->elsewhere, stat);
+        else
+                weir__count_by(&cell->loop->counters, stat, 1);
 }
 
 enum weir_flow weir__answer_fixed(struct weir_ctx *ctx, int number)
@@ -76,7 +88,7 @@ enum weir_flow weir__answer_oom(struct weir_ctx *ctx)
         struct weir__cell *cell = weir__cell_of(ctx);
 
         if (!(ctx->flags & WEIR__OVERFLOW)) {
-                WEIR__COUNT(cell->loop, arena_full);
+                WEIR__CTX_COUNT(ctx, arena_full);
                 weir_log(weir_app(ctx), WEIR_LOG_ERROR,
                          "%.*s %s: the answer does not fit: %u of "
                          "%d header fields, %zu bytes left of the arena (see .arena)",
@@ -209,7 +221,7 @@ enum weir_flow weir_file(struct weir_ctx *ctx, int status, const char *type, int
                          "%s: weir_file() of descriptor %d, "
                          "offset %llu, size %llu",
                          ctx->pattern, fd, (unsigned long long)offset, (unsigned long long)size);
-                WEIR__COUNT(weir__cell_of(ctx)->loop, bad_answers);
+                WEIR__CTX_COUNT(ctx, bad_answers);
                 answer(ctx, 500, (struct weir_str){ 0 },
                        &(struct weir__body){ .kind = WEIR__FD, .fd = fd });
                 return weir__answer_fixed(ctx, WEIR__STATIC_500);
@@ -270,7 +282,7 @@ enum weir_flow weir_redirect(struct weir_ctx *ctx, int status, const char *locat
         if (!known || !weir_set_header(ctx, "Location", location)) {
                 weir_log(weir_app(ctx), WEIR_LOG_ERROR, "%s: weir_redirect(): %d %s", ctx->pattern,
                          status, known ? "to what is no field value" : "is no redirect");
-                WEIR__COUNT(weir__cell_of(ctx)->loop, bad_answers);
+                WEIR__CTX_COUNT(ctx, bad_answers);
                 return weir__answer_fixed(ctx, WEIR__STATIC_500);
         }
         return weir_status(ctx, status);

@@ -45,7 +45,7 @@ static bool is_content_type(const char *name, size_t len)
 
 static bool refuse(struct weir_ctx *ctx, const char *name)
 {
-        WEIR__COUNT(weir__cell_of(ctx)->loop, bad_headers);
+        WEIR__CTX_COUNT(ctx, bad_headers);
         weir_log(weir_app(ctx), WEIR_LOG_DEBUG, "%.*s %s: header field %s is refused",
                  WEIR_FMT(ctx->method_name), ctx->pattern, name ? name : "(NULL)");
         return false;

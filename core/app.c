@@ -184,6 +184,8 @@ struct weir *weir_new(const struct weir_options *options)
                 app->options = *options;
         set_defaults(&app->options);
         pthread_mutex_init(&app->lock, NULL);
+        weir__pool_init(&app->heap, 0);
+        app->heap.from_heap = &app->elsewhere.at[WEIR__STAT(buffers_heap)];
         app->root.app = app;
         app->root.last_use = &app->root.uses;
         app->root.options = app->options.scope;
@@ -262,6 +264,7 @@ void weir_stats(const struct weir *root, struct weir_stats *stats)
         app = root->app;
         pthread_mutex_lock(&app->lock);
         weir__counters_add(&sum, &app->past);
+        weir__counters_add(&sum, &app->elsewhere);
         weir__server_counters(app->server, &sum);
         weir__ask_counters(app->asker, &sum);
         pthread_mutex_unlock(&app->lock);
@@ -319,7 +322,10 @@ void weir_free(struct weir *root)
         if (!app)
                 return;
         weir__server_free(app);
+        if (atomic_load(&app->claims)) /* who claimed a request may still come back with it */
+                return;
         weir__ask_free(app->asker);
+        weir__cells_free(app);
         weir__tree_free(app->tree);
         for (struct weir *scope = root; scope; scope = scope->next)
                 free_uses(scope);

@@ -7,6 +7,7 @@
 #ifndef WEIR_CORE_APP_H
 #define WEIR_CORE_APP_H
 
+#include "buffer.h"
 #include "clock.h"
 #include "plan.h"
 #include <pthread.h>
@@ -111,6 +112,12 @@ struct weir__app {
         pthread_mutex_t         lock;    /* guards server, past, and the error once running */
         struct weir__server    *server;
         struct weir__counters   past;    /* of loops that have ended                        */
+
+        /* For requests that another thread has claimed: wait.h. Any thread. */
+        struct weir__pool       heap;      /* keeps nothing, so it needs no lock             */
+        struct weir__counters   elsewhere; /* added to                                      */
+        atomic_uint             claims;    /* threads that may touch a loop which is not theirs */
+        struct weir__cell      *retired;   /* cells of ended loops: tickets may name them; lock */
 };
 
 /* Records a sticky error unless there is one. */
@@ -140,6 +147,9 @@ int weir__method_number(const struct weir__app *app, struct weir_str token);
 /* The method's token; "*" for WEIR_ANY. */
 const char *weir__method_token(const struct weir__app *app, int method);
 
+/* Frees the cells that outlived their loops: ctx.c. */
+void weir__cells_free(struct weir__app *app);
+
 /* Adds all counters of `from` to `to`. */
 void weir__counters_add(struct weir__counters *to, const struct weir__counters *from);
 
@@ -151,6 +161,12 @@ static inline void weir__count_by(struct weir__counters *counters, size_t stat, 
         atomic_store_explicit(&counters->at[stat],
                               atomic_load_explicit(&counters->at[stat], memory_order_relaxed) + by,
                               memory_order_relaxed);
+}
+
+/* The same for counters of several threads. */
+static inline void weir__count_shared(struct weir__counters *counters, size_t stat)
+{
+        atomic_fetch_add_explicit(&counters->at[stat], 1, memory_order_relaxed);
 }
 
 #define WEIR__COUNT(loop, field) weir__count_by(&(loop)->counters, WEIR__STAT(field), 1)

@@ -7,6 +7,7 @@
 #include "ask.h"
 #include "exchange.h"
 #include "guard.h"
+#include "wait.h"
 
 #include <weir/test.h>
 
@@ -18,9 +19,23 @@
 #define START_WALL_NS 1700000000000000000ull /* 2023-11-14, as good as any day */
 
 struct weir__asker {
-        struct weir__loop loop;
+        struct weir__loop loop; /* first: see wake() */
         uint64_t          now_ns;
         uint32_t          n_locals; /* that are open */
+        pthread_mutex_t   lock;     /* guards woken  */
+        pthread_cond_t    cond;
+        bool              woken;    /* a request was resumed */
+};
+
+/* A request and how far it has come. */
+struct weir_asked {
+        struct weir__asker *asker;
+        struct weir__cell  *cell;   /* NULL: it is over           */
+        struct weir_reply  *reply;
+        char               *text;   /* of the request             */
+        char                length[48];
+        struct weir_str     body;   /* that is still to be sent   */
+        bool                is_in;  /* it has been                */
 };
 
 static const struct weir__transport in_memory = { "ask", true };
@@ -53,6 +68,25 @@ static bool open_locals(struct weir__asker *asker)
         return true;
 }
 
+/* loop->wake */
+static void wake(struct weir__loop *loop)
+{
+        struct weir__asker *asker = (struct weir__asker *)loop;
+
+        pthread_mutex_lock(&asker->lock);
+        asker->woken = true;
+        pthread_cond_signal(&asker->cond);
+        pthread_mutex_unlock(&asker->lock);
+}
+
+static void go_on(struct weir_asked *asked, int next);
+
+/* loop->woke */
+static void woke(struct weir__cell *cell, int next)
+{
+        go_on(cell->conn, next);
+}
+
 static struct weir__asker *make_asker(struct weir__app *app)
 {
         struct weir__asker *asker = calloc(1, sizeof(*asker));
@@ -62,6 +96,10 @@ static struct weir__asker *make_asker(struct weir__app *app)
         weir__loop_init(&asker->loop, app, 0, &in_memory);
         asker->now_ns = START_NS;
         asker->loop.clock = (struct weir__clock){ asker_mono, asker_wall, asker };
+        asker->loop.wake = wake;
+        asker->loop.woke = woke;
+        pthread_mutex_init(&asker->lock, NULL);
+        pthread_cond_init(&asker->cond, NULL);
         pthread_mutex_lock(&app->lock);
         app->asker = asker;
         pthread_mutex_unlock(&app->lock);
@@ -98,6 +136,8 @@ void weir__ask_free(struct weir__asker *asker)
                         def->type.close(asker->loop.local[asker->n_locals + 1], def->arg);
         }
         weir__loop_finish(&asker->loop);
+        pthread_mutex_destroy(&asker->lock);
+        pthread_cond_destroy(&asker->cond);
         free(asker);
 }
 
@@ -105,8 +145,10 @@ void weir_tick(struct weir *app, uint64_t ms)
 {
         struct weir__asker *asker = app ? asker_of(app) : NULL;
 
-        if (asker)
-                asker->now_ns += ms * 1000000;
+        if (!asker)
+                return;
+        asker->now_ns += ms * 1000000;
+        weir__wait_turn(&asker->loop);
 }
 
 /* ---- Reading the request text. ---- */
@@ -288,55 +330,138 @@ static struct weir_reply *take_reply(struct weir__cell *cell)
         return reply;
 }
 
-static struct weir_reply *ask(struct weir__cell *cell, struct weir_str text)
+/* ---- Asking. ---- */
+
+static void finish(struct weir_asked *asked)
 {
+        struct weir__cell *cell = asked->cell;
+        bool left = cell->phase == WEIR__LEFT;
+        bool broken;
+
+        asked->cell = NULL;
+        if (!left)
+                asked->reply = take_reply(cell);
+        if (asked->reply)
+                asked->reply->took_ns = weir__now(&cell->loop->clock) - cell->ctx.started_ns;
+        broken = asked->reply && asked->reply->broken;
+        weir__exchange_done(cell, cell->sent_bytes, left || broken ? WEIR__GONE : WEIR__SENT);
+}
+
+/* `next` is an enum weir__next. */
+static void go_on(struct weir_asked *asked, int next)
+{
+        struct weir__cell *cell = asked->cell;
+
+        if (next == WEIR__READ && !asked->is_in && cell->phase != WEIR__LEFT) {
+                asked->is_in = true;
+                if (asked->body.len)
+                        next = weir__exchange_body(cell, asked->body.ptr, asked->body.len);
+                if (next == WEIR__READ)
+                        next = weir__exchange_end(cell);
+        }
+        if (next != WEIR__WAIT)
+                finish(asked);
+}
+
+static void send_request(struct weir_asked *asked, struct weir_str text)
+{
+        struct weir__cell *cell = asked->cell;
         struct head head = read_head(text);
-        struct weir_reply *reply;
-        char length[48];
         enum weir__next next;
 
+        cell->conn = asked;
         cell->ctx.started_ns = weir__now(&cell->loop->clock);
         cell->ctx.peer = WEIR_STR("127.0.0.1:1");
         cell->ctx.client = WEIR_STR("127.0.0.1");
         cell->ctx.method_name = head.method;
         weir__cell_target(cell, head.target);
-        add_fields(cell, &head, length, sizeof(length));
+        add_fields(cell, &head, asked->length, sizeof(asked->length));
         next = weir__exchange_head(cell, head.version);
-        if (!cell->chunked && head.body.len > cell->content_length)
-                head.body.len = (size_t)cell->content_length; /* another request would follow */
-        if (next == WEIR__READ && head.body.len)
-                next = weir__exchange_body(cell, head.body.ptr, head.body.len);
-        if (next == WEIR__READ)
-                weir__exchange_end(cell);
-        reply = take_reply(cell);
-        if (reply)
-                reply->took_ns = weir__now(&cell->loop->clock) - cell->ctx.started_ns;
-        weir__exchange_done(cell, cell->sent_bytes,
-                            reply && reply->broken ? WEIR__GONE : WEIR__SENT);
+        asked->body = head.body;
+        if (!cell->chunked && asked->body.len > cell->content_length)
+                asked->body.len = (size_t)cell->content_length; /* another request would follow */
+        go_on(asked, next);
+}
+
+static struct weir_asked *start(struct weir *app, struct weir_str request)
+{
+        struct weir__asker *asker = app ? asker_of(app) : NULL;
+        const char *error = asker ? NULL : weir_error(app);
+        struct weir_asked *asked = calloc(1, sizeof(*asked));
+
+        if (!asked)
+                return NULL;
+        if (error) {
+                asked->reply = make_reply(500, WEIR_STR(""),
+                                          (struct weir_str){ error, strlen(error) });
+                return asked;
+        }
+        asked->asker = asker;
+        asked->text = calloc(1, request.len + WEIR__PEEK);
+        asked->cell = asked->text ? weir__cell_get(&asker->loop) : NULL;
+        if (!asked->cell)
+                return asked; /* without a reply */
+        if (request.len)
+                memcpy(asked->text, request.ptr, request.len);
+        send_request(asked, (struct weir_str){ asked->text, request.len });
+        return asked;
+}
+
+struct weir_asked *weir_ask_start(struct weir *app, const char *request)
+{
+        return start(app, (struct weir_str){ request, strlen(request) });
+}
+
+bool weir_ask_waits(struct weir_asked *asked)
+{
+        if (asked && asked->cell)
+                weir__wait_turn(&asked->asker->loop);
+        return asked && asked->cell;
+}
+
+/* Until a thread resumes a request, of whomever. */
+static void wait_for_others(struct weir__asker *asker)
+{
+        pthread_mutex_lock(&asker->lock);
+        while (!asker->woken)
+                pthread_cond_wait(&asker->cond, &asker->lock);
+        asker->woken = false;
+        pthread_mutex_unlock(&asker->lock);
+}
+
+struct weir_reply *weir_ask_finish(struct weir_asked *asked)
+{
+        struct weir_reply *reply;
+
+        while (weir_ask_waits(asked)) {
+                struct weir__asker *asker = asked->asker;
+                uint64_t until_ns = asked->cell->wait.until_ns;
+
+                if (until_ns == UINT64_MAX)
+                        wait_for_others(asker);
+                else if (until_ns > asker->now_ns)
+                        asker->now_ns = until_ns;
+        }
+        if (!asked)
+                return NULL;
+        reply = asked->reply;
+        free(asked->text);
+        free(asked);
         return reply;
+}
+
+void weir_ask_leave(struct weir_asked *asked)
+{
+        if (!asked)
+                return;
+        if (asked->cell)
+                weir__wait_left(asked->cell);
+        weir_reply_free(weir_ask_finish(asked));
 }
 
 struct weir_reply *weir_ask_bytes(struct weir *app, struct weir_str request)
 {
-        struct weir__asker *asker = app ? asker_of(app) : NULL;
-        const char *error = asker ? NULL : weir_error(app);
-        struct weir_reply *reply = NULL;
-        struct weir__cell *cell;
-        char *copy;
-
-        if (error)
-                return make_reply(500, WEIR_STR(""), (struct weir_str){ error, strlen(error) });
-        cell = weir__cell_get(&asker->loop);
-        copy = calloc(1, request.len + WEIR__PEEK);
-        if (cell && copy) {
-                if (request.len)
-                        memcpy(copy, request.ptr, request.len);
-                reply = ask(cell, (struct weir_str){ copy, request.len });
-        } else if (cell) {
-                weir__cell_put(cell);
-        }
-        free(copy);
-        return reply;
+        return weir_ask_finish(start(app, request));
 }
 
 struct weir_reply *weir_ask(struct weir *app, const char *request)

@@ -22,7 +22,7 @@ void weir__body_drop(struct weir__cell *cell, struct weir__body *body)
                 old.free_fn(old.arg);
         if (old.kind == WEIR__FD && old.fd >= 0)
                 close(old.fd);
-        weir__buf_release(&cell->loop->pool, &old.buf);
+        weir__buf_release(weir__ctx_pool(&cell->ctx), &old.buf);
         if (old.inner)
                 weir__body_drop(cell, old.inner);
 }

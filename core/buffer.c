@@ -54,10 +54,7 @@ static void *take(struct weir__pool *pool, size_t size, size_t *cap)
                 return buf;
         }
         if (pool->from_heap)
-                atomic_store_explicit(pool->from_heap,
-                                      atomic_load_explicit(pool->from_heap, memory_order_relaxed) +
-                                              1,
-                                      memory_order_relaxed);
+                atomic_fetch_add_explicit(pool->from_heap, 1, memory_order_relaxed);
         return malloc(*cap);
 }
 

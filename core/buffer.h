@@ -13,11 +13,11 @@
 
 struct weir__free_buf;
 
-/* Owned by one thread. `kept` is bounded by `max_kept` bytes. */
+/* Owned by one thread, unless it keeps nothing. `kept` is bounded by `max_kept` bytes. */
 struct weir__pool {
         struct weir__free_buf *free[WEIR__BUF_CLASSES];
         size_t                 kept, max_kept;
-        _Atomic uint64_t *from_heap; /* counts, when it is there: the owner writes, relaxed   */
+        _Atomic uint64_t *from_heap; /* counts, when it is there                              */
 };
 
 /* A growable run of bytes. All zero is an empty one. */

@@ -14,6 +14,7 @@
 
 #include "app.h"
 #include "buffer.h"
+#include "due.h"
 #include "fields.h"
 #include "plan.h"
 #include <stdatomic.h>
@@ -51,6 +52,13 @@ struct weir__loop {
         bool                     last_is_lower; /* ...whether it has no upper case            */
         size_t                   last_name_len; /* ...and how long without port and last dot  */
         struct weir__counters    counters;
+
+        /* Requests that wait: wait.h. */
+        struct weir__cell       *waiting;     /* all of them                                  */
+        struct weir__dues        dues;        /* those with a moment or a deadline            */
+        struct weir__cell *_Atomic resumed;   /* a stack that any thread pushes to            */
+        void                   (*wake)(struct weir__loop *loop); /* any thread: look at resumed */
+        void                   (*woke)(struct weir__cell *cell, int next); /* it goes on      */
 };
 
 void weir__loop_init(struct weir__loop *loop, struct weir__app *app, uint32_t number,
@@ -117,6 +125,17 @@ struct weir__answer {
         struct weir__field        field[WEIR__MAX_FIELDS];
 };
 
+/* ---- Waiting: wait.h. ---- */
+
+struct weir__wait {
+        _Atomic uint64_t   word;
+        uint64_t           until_ns;       /* the hook is called again; UINT64_MAX: not         */
+        struct weir__due   due;
+        struct weir__cell *prev, *next;    /* of the loop's list                                */
+        struct weir__cell *next_resumed;
+        enum weir_flow     flow;           /* that it was resumed with                          */
+};
+
 /* ---- The cell. ---- */
 
 struct weir__defer {
@@ -130,7 +149,9 @@ enum weir__phase {
         WEIR__HEAD,     /* the chain has run as far as headers go      */
         WEIR__BODY,     /* collecting the body                         */
         WEIR__SWALLOW,  /* answered; what is left of the body is dropped */
+        WEIR__END,      /* the body is in: the chain runs to its end   */
         WEIR__ANSWERED, /* the verdict is there                        */
+        WEIR__LEFT,     /* the client has gone while it waited         */
 };
 
 /* What a scope has to answer for a request that no route takes. */
@@ -149,8 +170,10 @@ enum weir__miss {
 struct weir__cell {
         struct weir__cell *next;   /* in the loop's free list */
         struct weir__loop *loop;
+        struct weir__app *app;     /* which outlives the loop: for tickets */
         struct weir__header *header;
         uint32_t max_headers;
+        struct weir__wait wait;
 
         /* From here to path_shadow: zero in a fresh cell. */
         const struct weir__place *place;
@@ -174,6 +197,12 @@ struct weir__cell {
         bool linger;                     /* close this connection slowly            */
         bool broken;                     /* the app's own stream broke off          */
         bool cut;                        /* answered by hand: mhd.c                 */
+        bool waits;                      /* suspended, and not yet back             */
+        bool away;                       /* claimed: touched by another thread       */
+        bool left;                       /* its client has gone while it was claimed */
+        bool repeats;                    /* MHD will repeat a callback: mhd.c        */
+        uint8_t step;                    /* enum weir__next, of that callback        */
+        uint16_t waited;                 /* the last link that waited, from 1        */
         bool has_query;                  /* its first byte is hidden: mhd.c         */
         char hidden;                     /* the first byte of the query: mhd.c      */
 
@@ -216,8 +245,11 @@ uint64_t weir__body_length(const struct weir__body *body);
 /* Makes the answer what its status allows on the wire. Called once, after the last hook. */
 void weir__answer_settle(struct weir__cell *cell);
 
-/* Where buffers of the request come from. */
+/* Where buffers of the request come from, and whose counters count it: also when it is claimed. */
 struct weir__pool *weir__ctx_pool(struct weir_ctx *ctx);
+void               weir__ctx_count(struct weir_ctx *ctx, size_t stat);
+
+#define WEIR__CTX_COUNT(ctx, field) weir__ctx_count(ctx, WEIR__STAT(field))
 
 /* Moves `buf` into the answer. `type` must outlive the request. */
 enum weir_flow weir__answer_buf(struct weir_ctx *ctx, int status, const char *type,

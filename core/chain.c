@@ -2,27 +2,42 @@
  * chain.c - walking a chain of links.
  *
  * ctx.at is the cursor. The links before it returned WEIR_NEXT: they get on_response at the verdict
- * and on_done at the end, inside-out, once each. The link at it, which answered, gets neither. The
- * plan lists the hooks there are, so one that is not there costs nothing.
+ * and on_done at the end, inside-out, once each. The link at it, which answered, gets neither, or
+ * on_done if it waited. The plan lists the hooks there are, so one that is not there costs nothing.
  */
 #include "exchange.h"
+#include "hint.h"
 
 /* A hook that ended the walk without an answer. */
 static void no_answer(struct weir__cell *cell, const struct weir__link *link, enum weir_flow flow)
 {
         struct weir_ctx *ctx = &cell->ctx;
 
-        weir_log(weir_app(ctx), WEIR_LOG_ERROR, "%s %.*s: %s returned %s without an answer",
-                 ctx->pattern, WEIR_FMT(ctx->method_name),
-                 link->mw ? link->mw->name : "the handler",
+        weir_log(weir_app(ctx), WEIR_LOG_ERROR, "%s %.*s: %s returned %s without %s", ctx->pattern,
+                 WEIR_FMT(ctx->method_name), link->mw ? link->mw->name : "the handler",
                  flow == WEIR_NEXT   ? "WEIR_NEXT"
                  : flow == WEIR_DONE ? "WEIR_DONE"
-                                     : "WEIR_WAIT");
+                                     : "WEIR_WAIT",
+                 flow != WEIR_WAIT ? "an answer"
+                 : link->waits     ? "waiting for anything"
+                                   : ".waits");
         WEIR__COUNT(cell->loop, bad_answers);
         weir__answer_fixed(ctx, WEIR__STATIC_500);
 }
 
-bool weir__chain_run(struct weir__cell *cell, unsigned upto)
+/* The link returned something other than WEIR_NEXT, or had nobody to pass the request on to. */
+static WEIR__COLD enum weir__walk end(struct weir__cell *cell, const struct weir__link *link,
+                                      enum weir_flow flow)
+{
+        if (cell->waits) { /* whatever it returned: others may have the request by now */
+                cell->waited = (uint16_t)(link - cell->plan->links) + 1;
+                return WEIR__WAITS;
+        }
+        no_answer(cell, link, flow);
+        return WEIR__ANSWERS;
+}
+
+enum weir__walk weir__chain_run(struct weir__cell *cell, unsigned upto)
 {
         struct weir_ctx *ctx = &cell->ctx;
         const struct weir__link *link = &ctx->links[ctx->at];
@@ -36,10 +51,24 @@ bool weir__chain_run(struct weir__cell *cell, unsigned upto)
                         continue;
                 }
                 if (flow != WEIR_DONE || !ctx->status)
-                        no_answer(cell, link, flow);
-                return true;
+                        return end(cell, link, flow);
+                return WEIR__ANSWERS;
         }
-        return false;
+        return WEIR__PASSED;
+}
+
+enum weir__walk weir__chain_resume(struct weir__cell *cell, enum weir_flow flow, unsigned upto)
+{
+        struct weir_ctx *ctx = &cell->ctx;
+        const struct weir__link *link = &ctx->links[ctx->at];
+
+        if (flow == WEIR_NEXT && link->mw) {
+                ctx->at++;
+                return weir__chain_run(cell, upto);
+        }
+        if (flow != WEIR_DONE || !ctx->status)
+                no_answer(cell, link, flow);
+        return WEIR__ANSWERS;
 }
 
 static void call_hooks(struct weir_ctx *ctx, const struct weir__hook *hook)

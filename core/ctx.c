@@ -21,9 +21,23 @@ static size_t arena_of(const struct weir__app *app)
         return (app->options.arena + 63) & ~(size_t)63;
 }
 
-static struct weir__cell *make(struct weir__loop *loop)
+/* Of an app whose requests wait: their tickets name cells, which so outlive their loops. */
+static struct weir__cell *take_retired(struct weir__app *app)
 {
-        const struct weir__app *app = loop->app;
+        struct weir__cell *cell;
+
+        if (!app->tree->waits)
+                return NULL;
+        pthread_mutex_lock(&app->lock);
+        cell = app->retired;
+        if (cell)
+                app->retired = cell->next;
+        pthread_mutex_unlock(&app->lock);
+        return cell;
+}
+
+static struct weir__cell *allocate(struct weir__app *app)
+{
         size_t arena = arena_of(app);
         size_t index = app->options.max_headers * sizeof(struct weir__header);
         size_t size = (sizeof(struct weir__cell) + arena + index + 63) & ~(size_t)63;
@@ -32,11 +46,23 @@ static struct weir__cell *make(struct weir__loop *loop)
         if (!cell)
                 return NULL;
         memset(cell, 0, sizeof(*cell));
-        cell->loop = loop;
+        cell->app = app;
         cell->max_headers = app->options.max_headers;
         cell->header = (struct weir__header *)((char *)(cell + 1) + arena);
-        cell->query.pool = cell->form.pool = &loop->pool;
         cell->ctx.end = (char *)cell->header;
+        return cell;
+}
+
+static struct weir__cell *make(struct weir__loop *loop)
+{
+        struct weir__cell *cell = take_retired(loop->app);
+
+        if (!cell)
+                cell = allocate(loop->app);
+        if (!cell)
+                return NULL;
+        cell->loop = loop;
+        cell->query.pool = cell->form.pool = &loop->pool;
         cell->ctx.local = loop->local;
         cell->ctx.loop = loop->number;
         return cell;
@@ -165,15 +191,36 @@ void weir__loop_init(struct weir__loop *loop, struct weir__app *app, uint32_t nu
         loop->pool.from_heap = &loop->counters.at[WEIR__STAT(buffers_heap)];
 }
 
+static void retire(struct weir__app *app, struct weir__cell *cell)
+{
+        pthread_mutex_lock(&app->lock);
+        cell->next = app->retired;
+        app->retired = cell;
+        pthread_mutex_unlock(&app->lock);
+}
+
 void weir__loop_finish(struct weir__loop *loop)
 {
         while (loop->free_cells) {
                 struct weir__cell *cell = loop->free_cells;
 
                 loop->free_cells = cell->next;
-                free(cell);
+                if (loop->tree->waits)
+                        retire(loop->app, cell);
+                else
+                        free(cell);
         }
         weir__pool_finish(&loop->pool);
+}
+
+void weir__cells_free(struct weir__app *app)
+{
+        while (app->retired) {
+                struct weir__cell *cell = app->retired;
+
+                app->retired = cell->next;
+                free(cell);
+        }
 }
 
 void *weir_alloc(struct weir_ctx *ctx, size_t size)

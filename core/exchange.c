@@ -81,14 +81,21 @@ static void too_large(struct weir__cell *cell)
                   (unsigned long long)cell->place->max_body);
 }
 
-static enum weir__next run_as_far_as_headers(struct weir__cell *cell)
+/* What is next when the chain has walked as far as it may; a body is still to be read. */
+static enum weir__next after_walk(struct weir__cell *cell, enum weir__walk walk)
 {
-        if (!weir__chain_run(cell, cell->plan->n_at_headers)) {
+        bool waited = cell->waited == cell->ctx.at + 1;
+
+        if (walk == WEIR__WAITS)
+                return WEIR__WAIT;
+        if (walk == WEIR__PASSED) {
                 if (cell->content_length <= cell->place->max_body)
                         return WEIR__READ;
                 too_large(cell);
         }
         verdict(cell);
+        if (waited) /* it is told the end */
+                cell->ctx.at++;
         return after_refusal(cell);
 }
 
@@ -107,8 +114,9 @@ enum weir__next weir__exchange_head(struct weir__cell *cell, struct weir_str ver
         ctx->route_id = cell->place->id;
         bind(cell, &cell->place->plan);
         if (cell->content_length || cell->chunked)
-                return run_as_far_as_headers(cell);
-        weir__chain_run(cell, cell->plan->n_links); /* there is no body: the request is in */
+                return after_walk(cell, weir__chain_run(cell, cell->plan->n_at_headers));
+        if (weir__chain_run(cell, cell->plan->n_links) == WEIR__WAITS) /* the request is in */
+                return WEIR__WAIT;
         verdict(cell);
         return WEIR__READ;
 }
@@ -151,15 +159,59 @@ enum weir__next weir__exchange_body(struct weir__cell *cell, const char *data, s
         return WEIR__READ;
 }
 
-void weir__exchange_end(struct weir__cell *cell)
+enum weir__next weir__exchange_end(struct weir__cell *cell)
 {
         struct weir_ctx *ctx = &cell->ctx;
 
         if (ctx->flags & WEIR__UNWOUND)
-                return;
+                return WEIR__READ;
+        cell->phase = WEIR__END;
         ctx->body = (struct weir_str){ cell->body.ptr, cell->body.len };
-        weir__chain_run(cell, cell->plan->n_links);
+        if (weir__chain_run(cell, cell->plan->n_links) == WEIR__WAITS)
+                return WEIR__WAIT;
         verdict(cell);
+        return WEIR__READ;
+}
+
+/* ---- Waits that end. ---- */
+
+/* How far the chain may go. */
+static unsigned reach(const struct weir__cell *cell)
+{
+        bool at_headers = cell->phase == WEIR__HEAD && (cell->content_length || cell->chunked);
+
+        return at_headers ? cell->plan->n_at_headers : cell->plan->n_links;
+}
+
+enum weir__next weir__exchange_resume(struct weir__cell *cell, enum weir_flow flow)
+{
+        return after_walk(cell, weir__chain_resume(cell, flow, reach(cell)));
+}
+
+enum weir__next weir__exchange_again(struct weir__cell *cell)
+{
+        return after_walk(cell, weir__chain_run(cell, reach(cell)));
+}
+
+/* weir answers in place of the link that waited. */
+static enum weir__next end_wait(struct weir__cell *cell, enum weir_outcome outcome)
+{
+        cell->ctx.outcome = (uint8_t)outcome;
+        return after_walk(cell, WEIR__ANSWERS);
+}
+
+enum weir__next weir__exchange_expire(struct weir__cell *cell)
+{
+        WEIR__COUNT(cell->loop, deadlines_missed);
+        weir_fail(&cell->ctx, 504, "the answer took too long");
+        return end_wait(cell, WEIR_TIMEOUT);
+}
+
+enum weir__next weir__exchange_stop(struct weir__cell *cell)
+{
+        cell->answer.close = true;
+        weir_fail(&cell->ctx, 503, "the server is stopping");
+        return end_wait(cell, WEIR_SHUTDOWN);
 }
 
 /* For a request that never had its verdict. Nothing that hooks answer now goes out. */
@@ -177,6 +229,14 @@ static WEIR__COLD void late_verdict(struct weir__cell *cell, enum weir__end end)
         verdict(cell);
         ctx->status = (uint16_t)status;
         ctx->outcome = (uint8_t)outcome;
+}
+
+enum weir__next weir__exchange_left(struct weir__cell *cell)
+{
+        late_verdict(cell, WEIR__GONE);
+        cell->ctx.at++; /* the link that waited is told the end */
+        cell->phase = WEIR__LEFT;
+        return WEIR__READ;
 }
 
 void weir__exchange_done(struct weir__cell *cell, uint64_t bytes, enum weir__end end)

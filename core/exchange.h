@@ -6,6 +6,7 @@
  *        READ      -> weir__exchange_body() per piece, then weir__exchange_end()
  *        ANSWER    -> send cell->answer now and close the connection
  *      weir__exchange_end()       the request is in: cell->answer holds the answer
+ *        WAIT      -> nothing, until loop->woke() tells what is next: READ, ANSWER
  *      weir__exchange_done()      the answer is out, or the client has gone; the cell is free
  */
 #ifndef WEIR_CORE_EXCHANGE_H
@@ -17,6 +18,7 @@ enum weir__next {
         WEIR__READ,   /* go on reading                                        */
         WEIR__ANSWER, /* answer at once, close behind it                      */
         WEIR__CUT,    /* too much is still to come: answer raw, cut the rest   */
+        WEIR__WAIT,   /* the request is suspended                             */
 };
 
 /* Upload bytes after a refusal that are swallowed to keep the connection. */
@@ -25,7 +27,14 @@ enum weir__next {
 /* The head is complete: see weir__guard_head(). */
 enum weir__next weir__exchange_head(struct weir__cell *cell, struct weir_str version);
 enum weir__next weir__exchange_body(struct weir__cell *cell, const char *data, size_t size);
-void            weir__exchange_end(struct weir__cell *cell);
+enum weir__next weir__exchange_end(struct weir__cell *cell);
+
+/* What ends a wait, once the cell is back. */
+enum weir__next weir__exchange_resume(struct weir__cell *cell, enum weir_flow flow);
+enum weir__next weir__exchange_again(struct weir__cell *cell);  /* calls the same hook */
+enum weir__next weir__exchange_expire(struct weir__cell *cell); /* its deadline: 504 */
+enum weir__next weir__exchange_stop(struct weir__cell *cell);   /* the server stops: 503 */
+enum weir__next weir__exchange_left(struct weir__cell *cell);   /* its client: 499, no answer */
 
 /* How a request ended for the transport. */
 enum weir__end {
@@ -38,8 +47,18 @@ void weir__exchange_done(struct weir__cell *cell, uint64_t bytes, enum weir__end
 
 /* ---- Its parts (chain.c): the contract of the hooks is there. ---- */
 
-/* Runs links until one ends the walk or `upto` is reached; then true when there is an answer. */
-bool weir__chain_run(struct weir__cell *cell, unsigned upto);
+/* How a walk ended. */
+enum weir__walk {
+        WEIR__PASSED,  /* all links up to `upto` passed the request on */
+        WEIR__ANSWERS, /* one has answered                             */
+        WEIR__WAITS,   /* one has suspended it                         */
+};
+
+/* Runs links from ctx.at on until one ends the walk or `upto` is reached. */
+enum weir__walk weir__chain_run(struct weir__cell *cell, unsigned upto);
+
+/* Goes on as if the link at ctx.at had returned `flow`. */
+enum weir__walk weir__chain_resume(struct weir__cell *cell, enum weir_flow flow, unsigned upto);
 
 /* The verdict: on_response of all links that were passed. */
 void weir__chain_unwind(struct weir__cell *cell);

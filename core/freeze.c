@@ -121,6 +121,7 @@ static bool make_plan(struct weir__plan *plan, const struct hop *hops, size_t n,
                                        .mw = mw,
                                        .at = mw->at,
                                        .phase = mw->phase,
+                                       .waits = mw->waits,
                                });
         }
         if (last)
@@ -186,6 +187,8 @@ static bool compile_scope(struct weir__tree *tree, struct weir *scope, struct ho
         tree->parent[scope->number] = scope->parent ? scope->parent->number : 0;
         inherit(place, scope->parent ? &tree->scope[scope->parent->number] : &top, o->max_body,
                 o->slash, o->on_error, o->on_error_self);
+        for (size_t i = 0; i < n; i++)
+                tree->waits |= hops[i].use->mw->waits;
         return make_plan(&place->plan, hops, n, &answer_miss);
 }
 
@@ -249,7 +252,8 @@ static bool compile_route(struct weir__tree *tree, const struct weir__route *rou
         struct weir__link handler = { .on_request = route->fn,
                                       .self = route->self,
                                       .at = WEIR_AT_BODY,
-                                      .phase = WEIR_SERVE };
+                                      .phase = WEIR_SERVE,
+                                      .waits = route->options.waits };
         struct weir__place *place = &tree->route[id], *scope = &tree->scope[route->scope->number];
         const struct weir_route_options *o = &route->options;
         struct weir__plan *plan = &place->plan;
@@ -264,6 +268,7 @@ static bool compile_route(struct weir__tree *tree, const struct weir__route *rou
         inherit(place, scope, o->max_body, o->slash, o->on_error, o->on_error_self);
         tree->has_slash_rules |= place->slash != WEIR_SLASH_STRICT;
         tree->methods |= (uint32_t)1 << route->method;
+        tree->waits |= handler.waits;
         if (!plan_init(plan, scope->plan.n_links))
                 return false;
         for (uint16_t i = 0; i + 1 < scope->plan.n_links; i++)

@@ -341,7 +341,7 @@ static enum weir_flow answer(struct weir_ctx *ctx, struct bind *bind)
         if (bind->mistake) {
                 weir_log(weir_app(ctx), WEIR_LOG_ERROR, "%s: weir_json_bind: %s", ctx->pattern,
                          bind->mistake);
-                WEIR__COUNT(weir__cell_of(ctx)->loop, bad_answers);
+                WEIR__CTX_COUNT(ctx, bad_answers);
                 return weir_fail(ctx, 500, NULL);
         }
         return bind->no_memory ? weir__answer_oom(ctx)

@@ -41,7 +41,7 @@ enum weir_flow weir__json_answer_fault(struct weir_json_writer *w)
 {
         if (w->fault == WEIR__JSON_MEMORY)
                 return weir__answer_oom(w->ctx);
-        WEIR__COUNT(weir__cell_of(w->ctx)->loop, bad_answers);
+        WEIR__CTX_COUNT(w->ctx, bad_answers);
         return weir_fail(w->ctx, 500, NULL);
 }
 

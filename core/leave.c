@@ -6,9 +6,11 @@
  * never learns of the end. So each socket is in a second epoll set, for its end alone. That set is
  * a member of MHD's, so it ends a sleep. Once MHD has read the data, the socket gets one more edge,
  * by closing for reading what the client has closed for writing. While MHD has not, because it
- * still writes, that is tried again every now and then.
+ * still writes, that is tried again every now and then. The request of a client that has left does
+ * not wait any longer.
  */
 #include "mhd_private.h"
+#include "wait.h"
 
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -56,7 +58,9 @@ static bool has_unread(const struct weir__conn *conn)
 
 static void push(struct weir__mhd *mhd, struct weir__conn *conn, uint64_t now_ns)
 {
-        if (has_unread(conn))
+        if (conn->cell && conn->cell->waits)
+                weir__wait_left(conn->cell);
+        else if (has_unread(conn))
                 weir__timer_set(&mhd->leave_timers, &conn->leave, now_ns);
         else
                 shutdown(conn->fd, SHUT_RD);

@@ -24,6 +24,8 @@ libweircore_la_SOURCES = \
   core/decimal.c \
   core/door.c \
   core/door.h \
+  core/due.c \
+  core/due.h \
   core/dump.c \
   core/exchange.c \
   core/exchange.h \
@@ -58,6 +60,7 @@ libweircore_la_SOURCES = \
   core/mhd_response.c \
   core/mhd_slot.c \
   core/mhd_turn.c \
+  core/mhd_wait.c \
   core/number.c \
   core/number.h \
   core/path.c \
@@ -96,6 +99,8 @@ libweircore_la_SOURCES = \
   core/utf8.c \
   core/utf8.h \
   core/version.c \
+  core/wait.c \
+  core/wait.h \
   core/wire.c
 
 pkginclude_HEADERS += \
@@ -105,6 +110,7 @@ pkginclude_HEADERS += \
   core/weir/json.h \
   core/weir/str.h \
   core/weir/test.h \
+  core/weir/wait.h \
   core/weir/weir.h
 
 lib_LTLIBRARIES += libweir.la

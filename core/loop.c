@@ -12,6 +12,7 @@
  * thread has read it, so that a wake-up which comes between two sleeps is not lost.
  */
 #include "loop.h"
+#include "wait.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -20,7 +21,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CANCEL_NS 2000000000ull /* for connections that were cut to be noticed */
+#define CANCEL_NS       2000000000ull /* for connections that were cut to be noticed */
+#define CANCEL_TURN_MS  10
+#define TURNS_TO_ANSWER 4 /* for the requests that waited to get their 503, before all are cut */
 
 struct weir__worker {
         struct weir__loop     loop;
@@ -32,10 +35,11 @@ struct weir__worker {
         _Atomic int           mode;
         atomic_uint           load;     /* connections open or queued                  */
         unsigned              known;    /* those of them that MHD has had              */
-        atomic_bool           has_work; /* the queue is not empty                      */
+        atomic_bool           has_work; /* the queue is not empty, or loop.resumed     */
         atomic_bool           done;
         pthread_mutex_t       lock;     /* guards queue, n_queue, cap_queue, and ready */
         pthread_cond_t        ready_cond;
+        unsigned              lost;     /* requests that are claimed when it is over   */
         bool                  ready;
         const char           *why;      /* what went wrong before it was ready         */
         struct weir__arrival *queue;
@@ -79,6 +83,15 @@ static void wake(struct weir__worker *worker)
                 return;
         if (write(worker->wake_fd, &one, sizeof(one)) < 0)
                 atomic_store(&worker->poked, false); /* cannot be: one write per read */
+}
+
+/* loop->wake: a request was resumed. */
+static void wake_for_resumed(struct weir__loop *loop)
+{
+        struct weir__worker *worker = (struct weir__worker *)loop; /* its first member */
+
+        atomic_store(&worker->has_work, true);
+        wake(worker);
 }
 
 static bool grow_queue(struct weir__worker *worker)
@@ -156,6 +169,12 @@ static void take_arrivals(struct weir__worker *worker)
         free(queue);
 }
 
+static void take_work(struct weir__worker *worker)
+{
+        take_arrivals(worker);
+        weir__wait_turn(&worker->loop);
+}
+
 /* Takes the connections that have closed since the last turn off the load. */
 static void update_load(struct weir__worker *worker)
 {
@@ -185,7 +204,7 @@ static void turn(struct weir__worker *worker, int wait_ms, int mode)
         atomic_store_explicit(&worker->asleep, false, memory_order_relaxed);
         unpoke(worker);
         if (atomic_load_explicit(&worker->has_work, memory_order_relaxed))
-                take_arrivals(worker);
+                take_work(worker);
         update_load(worker);
 }
 
@@ -194,19 +213,19 @@ static void enter(struct weir__worker *worker, int mode)
         if (mode == WEIR__DRAIN)
                 weir__mhd_close_idle(worker->mhd);
         if (mode == WEIR__CANCEL)
-                weir__mhd_close_all(worker->mhd);
+                weir__wait_stop(&worker->loop);
 }
 
 static void serve(struct weir__worker *worker)
 {
         uint64_t give_up_ns = UINT64_MAX;
-        int mode = WEIR__RUN;
+        int mode = WEIR__RUN, turns = 0;
 
         for (;;) {
                 int told = atomic_load(&worker->mode);
 
                 if (told != mode) {
-                        take_arrivals(worker);
+                        take_work(worker);
                         enter(worker, told);
                         mode = told;
                         if (mode == WEIR__CANCEL)
@@ -216,7 +235,13 @@ static void serve(struct weir__worker *worker)
                         return;
                 if (mode == WEIR__CANCEL && weir__now(&weir__system_clock) > give_up_ns)
                         return;
-                turn(worker, mode == WEIR__CANCEL ? 10 : -1, mode);
+                if (mode == WEIR__CANCEL && turns++ == TURNS_TO_ANSWER)
+                        weir__mhd_close_all(worker->mhd);
+                turn(worker,
+                     mode != WEIR__CANCEL       ? -1
+                     : turns <= TURNS_TO_ANSWER ? 0
+                                                : CANCEL_TURN_MS,
+                     mode);
         }
 }
 
@@ -271,8 +296,10 @@ static void *run(void *arg)
                 worker->why = NULL;
                 say_ready(worker);
                 serve(worker);
+                worker->lost = weir__wait_lost(&worker->loop);
         }
-        weir__mhd_free(worker->mhd);
+        if (!worker->lost)
+                weir__mhd_free(worker->mhd);
         close_locals(worker, n_locals);
         atomic_store(&worker->done, true);
         say_ready(worker);
@@ -304,6 +331,7 @@ struct weir__worker *weir__worker_start(struct weir__app *app, uint32_t number, 
         pthread_mutex_init(&worker->lock, NULL);
         pthread_cond_init(&worker->ready_cond, NULL);
         weir__loop_init(&worker->loop, app, number, weir__mhd_transport());
+        worker->loop.wake = wake_for_resumed;
         worker->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
         if (worker->wake_fd < 0 || weir__thread_create(&worker->thread, run, worker) != 0) {
                 *why = "no descriptor or thread left for a loop";
@@ -326,4 +354,9 @@ struct weir__worker *weir__worker_start(struct weir__app *app, uint32_t number, 
 void weir__worker_join(struct weir__worker *worker)
 {
         pthread_join(worker->thread, NULL);
+}
+
+unsigned weir__worker_lost(const struct weir__worker *worker)
+{
+        return worker->lost;
 }

@@ -47,7 +47,13 @@ const struct weir__counters *weir__worker_counters(const struct weir__worker *wo
 /* Waits for its thread, which was told to end. */
 void weir__worker_join(struct weir__worker *worker);
 
-/* After the join. */
+/*
+ * After the join: requests that are claimed and did not come back. They may still, so the worker
+ * must stay.
+ */
+unsigned weir__worker_lost(const struct weir__worker *worker);
+
+/* After the join, and when nobody is about to resume one of its requests (app->claims). */
 void weir__worker_free(struct weir__worker *worker);
 
 /* Is this thread one of weir's, of whatever app? It must not wait for a stop. */

@@ -65,7 +65,7 @@ static void *on_target(void *self, const char *uri, struct MHD_Connection *conne
 static enum MHD_Result on_field(void *self, enum MHD_ValueKind kind, const char *name,
                                 size_t name_len, const char *value, size_t value_len)
 {
-        struct weir__walk *walk = self;
+        struct weir__field_walk *walk = self;
         struct weir__header *field = walk->at;
 
         (void)kind;
@@ -90,10 +90,10 @@ static void walk_fields(struct weir__mhd *mhd, struct MHD_Connection *connection
                         struct weir__cell *cell, const char *method, const char *version)
 {
         const struct weir_ctx *ctx = &cell->ctx;
-        struct weir__walk *walk = &mhd->walk;
+        struct weir__field_walk *walk = &mhd->walk;
         size_t size;
 
-        *walk = (struct weir__walk){ cell, cell->header, cell->header + cell->max_headers,
+        *walk = (struct weir__field_walk){ cell, cell->header, cell->header + cell->max_headers,
                                      version + 8 + 2, false };
         MHD_get_connection_values_n(connection, MHD_HEADER_KIND, on_field, walk);
         cell->n_headers = (uint16_t)(walk->at - cell->header);
@@ -128,11 +128,22 @@ static WEIR__COLD void watch_swallow(struct weir__mhd *mhd, struct weir__conn *c
                 weir__timer_set(&mhd->short_timers, &conn->swallow, weir__now(&mhd->loop->clock));
 }
 
+/* All but going on to read: the request is suspended, or answered before its body is in. */
+static WEIR__COLD enum MHD_Result on_odd_head(struct weir__mhd *mhd, struct weir__cell *cell,
+                                              enum weir__next next)
+{
+        struct weir__conn *conn = cell->conn;
+
+        return (enum MHD_Result)(next == WEIR__WAIT ? weir__mhd_suspend(conn, cell, true)
+                                                    : weir__mhd_send(mhd, conn, cell));
+}
+
 static WEIR__APART enum MHD_Result on_head(struct weir__mhd *mhd, struct MHD_Connection *connection,
                                            struct weir__cell *cell, const char *method,
                                            const char *version)
 {
         struct weir_ctx *ctx = &cell->ctx;
+        enum weir__next next;
 
         ctx->target = ctx->path;
         if (cell->has_query) {
@@ -145,9 +156,10 @@ static WEIR__APART enum MHD_Result on_head(struct weir__mhd *mhd, struct MHD_Con
         ctx->method_name = (struct weir_str){ method,
                                               memcmp(method, "GET", 4) ? strlen(method) : 3 };
         walk_fields(mhd, connection, cell, method, version);
-        if (weir__exchange_head(cell, (struct weir_str){ version, version[8] ? strlen(version)
-                                                                             : 8 }) != WEIR__READ)
-                return (enum MHD_Result)weir__mhd_send(mhd, cell->conn, cell);
+        next = weir__exchange_head(cell,
+                                   (struct weir_str){ version, version[8] ? strlen(version) : 8 });
+        if (next != WEIR__READ)
+                return on_odd_head(mhd, cell, next);
         if (cell->phase == WEIR__SWALLOW)
                 watch_swallow(mhd, cell->conn);
         return MHD_YES;
@@ -171,8 +183,11 @@ static WEIR__APART enum MHD_Result on_end(struct weir__mhd *mhd, struct weir__ce
 {
         struct weir__conn *conn = cell->conn;
 
+        if (cell->repeats)
+                return (enum MHD_Result)weir__mhd_repeat(mhd, conn, cell);
         weir__timer_cancel(&mhd->short_timers, &conn->swallow);
-        weir__exchange_end(cell);
+        if (weir__exchange_end(cell) == WEIR__WAIT)
+                return (enum MHD_Result)weir__mhd_suspend(conn, cell, false);
         return (enum MHD_Result)weir__mhd_send(mhd, conn, cell);
 }
 
@@ -375,6 +390,8 @@ static struct MHD_Daemon *start_daemon(struct weir__mhd *mhd)
         unsigned flags = MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_TURBO |
                          MHD_USE_ERROR_LOG;
 
+        if (mhd->loop->tree->waits) /* it costs MHD time in each turn */
+                flags |= MHD_ALLOW_SUSPEND_RESUME;
         if (!is_old()) /* then a connection that is added is there at once, as before 1.0 */
                 flags |= NO_THREAD_SAFETY;
         return MHD_start_daemon(flags, 0, NULL, NULL, on_request, mhd, MHD_OPTION_ARRAY, options,
@@ -390,6 +407,7 @@ struct weir__mhd *weir__mhd_new(struct weir__loop *loop, int wake_fd, const char
         if (!mhd)
                 return NULL;
         mhd->loop = loop;
+        loop->woke = weir__mhd_woke;
         mhd->exact = is_old();
         mhd->short_timers.after_ns = mhd->linger_timers.after_ns = SHORT_TIMEOUT_NS;
         mhd->daemon = weir__responses_init(mhd) ? start_daemon(mhd) : NULL;

@@ -45,7 +45,7 @@ struct weir__conn {
 };
 
 /* Walking the header fields of a request. */
-struct weir__walk {
+struct weir__field_walk {
         struct weir__cell   *cell;
         struct weir__header *at, *end;
         const char          *expected; /* where the next name must be, were the head exact */
@@ -58,7 +58,7 @@ struct weir__mhd {
         struct weir__conn    *conns;
         unsigned              n_conns;
         unsigned              callbacks;  /* in this turn */
-        struct weir__walk     walk;
+        struct weir__field_walk     walk;
         struct weir_str       last_path;  /* of the last target, for keep_raw() only */
         int                   epoll_fd;   /* MHD's own */
         int                   leave_fd;   /* leave.c   */
@@ -81,6 +81,17 @@ static inline bool weir__is_bare_304(const struct weir__cell *cell)
 {
         return cell->ctx.status == 304 && weir__body_length(&cell->answer.body) == 0;
 }
+
+/* ---- mhd_wait.c ---- */
+
+/* The request waits: what a callback of MHD returns then. `in_first`: in the first one. */
+int weir__mhd_suspend(struct weir__conn *conn, struct weir__cell *cell, bool in_first);
+
+/* loop->woke: the request goes on with `next`, an enum weir__next. */
+void weir__mhd_woke(struct weir__cell *cell, int next);
+
+/* The first callback is repeated, or there is nobody left to answer: what it returns. */
+int weir__mhd_repeat(struct weir__mhd *mhd, struct weir__conn *conn, struct weir__cell *cell);
 
 /* ---- mhd.c ---- */
 

@@ -9,18 +9,22 @@
 
 #include "hint.h"
 #include "mhd_private.h"
+#include "wait.h"
 
+#include <limits.h>
 #include <poll.h>
 #include <sys/socket.h>
 
 #define MHD_EVENTS 128
-#define OWN_EVENTS 3 /* descriptors in MHD's set that are no connections */
+#define OWN_EVENTS 4 /* descriptors in MHD's set that are no connections */
 
 static void expire(struct weir__mhd *mhd)
 {
         uint64_t now;
         struct weir__timer *timer;
 
+        if (mhd->loop->dues.first)
+                weir__wait_turn(mhd->loop);
         if (!mhd->short_timers.first && !mhd->lingers)
                 return;
         now = weir__now(&mhd->loop->clock);
@@ -41,16 +45,28 @@ static int shorter(int a, int b)
         return a < 0 ? b : b < 0 ? a : a < b ? a : b;
 }
 
+/* Rounded up, so that what is due then is due. */
+static int ms_until(uint64_t at_ns, uint64_t now_ns)
+{
+        if (at_ns <= now_ns)
+                return 0;
+        if (at_ns - now_ns > (uint64_t)INT_MAX * 1000000)
+                return at_ns == UINT64_MAX ? -1 : INT_MAX;
+        return (int)((at_ns - now_ns + 999999) / 1000000);
+}
+
 static int next_timer_ms(const struct weir__mhd *mhd)
 {
         uint64_t now;
 
-        if (!mhd->short_timers.first && !mhd->linger_timers.first && !mhd->leave_timers.first)
+        if (!mhd->short_timers.first && !mhd->linger_timers.first && !mhd->leave_timers.first &&
+            !mhd->loop->dues.first)
                 return -1;
         now = weir__now(&mhd->loop->clock);
         return shorter(shorter(weir__timer_wait_ms(&mhd->short_timers, now),
                                weir__timer_wait_ms(&mhd->linger_timers, now)),
-                       weir__timer_wait_ms(&mhd->leave_timers, now));
+                       shorter(weir__timer_wait_ms(&mhd->leave_timers, now),
+                               ms_until(weir__wait_until(mhd->loop), now)));
 }
 
 /* Is MHD ready to go on without another event? */

@@ -23,6 +23,7 @@ struct weir__link {
         const struct weir_middleware *mw;    /* NULL for a handler             */
         enum weir_at                  at;
         enum weir_phase               phase;
+        bool                          waits;
         uint16_t                      response, done; /* the first hooks of links before this one */
 };
 
@@ -71,6 +72,7 @@ struct weir__tree {
         struct weir__plan     observe;    /* the root's OBSERVE links: for guard refusals  */
         uint32_t              methods;    /* that any route serves                         */
         bool                  has_slash_rules;
+        bool                  waits;      /* any link may                                  */
         struct weir__path_rules path_rules;
 };
 

@@ -116,7 +116,7 @@ static enum weir_flow render(struct weir_ctx *ctx, int status, struct weir_str d
         if (!ctx->status) {
                 weir_log(weir_app(ctx), WEIR_LOG_ERROR, "%.*s %.*s: on_error did not answer",
                          WEIR_FMT(ctx->method_name), WEIR_FMT(ctx->path));
-                WEIR__COUNT(weir__cell_of(ctx)->loop, bad_answers);
+                WEIR__CTX_COUNT(ctx, bad_answers);
                 return problem(ctx, status, detail);
         }
         return WEIR_DONE;

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -31,6 +32,7 @@ struct weir__server {
         pthread_mutex_t      lock;       /* guards stopped and joined        */
         pthread_cond_t       cond;
         bool                 stopped, joined;
+        unsigned             lost;  /* requests that were claimed and did not come back    */
         unsigned             users; /* calls of weir_stop() in here; guarded by app->lock */
         pthread_cond_t       unused; /* told when users falls to 0; with app->lock         */
 };
@@ -107,6 +109,35 @@ static void stay_lame(struct weir__server *server, int64_t delay_ms)
         }
 }
 
+/* Whoever resumes a request now is about to let go of its loop. */
+static void wait_for_claims(struct weir__app *app, unsigned lost)
+{
+        while (atomic_load(&app->claims) > lost)
+                sched_yield();
+}
+
+/* A loop with a request that is claimed and did not come back stays, since that one may still. */
+static void end_workers(struct weir__server *server)
+{
+        struct weir__door *door = &server->door;
+
+        for (unsigned i = 0; i < door->n_workers; i++) {
+                weir__worker_join(door->workers[i]);
+                server->lost += weir__worker_lost(door->workers[i]);
+        }
+        wait_for_claims(server->app, server->lost);
+        for (unsigned i = 0; i < door->n_workers; i++) {
+                struct weir__worker *worker = door->workers[i];
+
+                pthread_mutex_lock(&server->app->lock);
+                weir__counters_add(&server->app->past, weir__worker_counters(worker));
+                door->workers[i] = NULL;
+                pthread_mutex_unlock(&server->app->lock);
+                if (!weir__worker_lost(worker))
+                        weir__worker_free(worker);
+        }
+}
+
 static void *run_door(void *arg)
 {
         struct weir__server *server = arg;
@@ -123,16 +154,7 @@ static void *run_door(void *arg)
         tell_all(server, WEIR__DRAIN);
         wait_drained(server, options->drain_timeout_ms);
         tell_all(server, WEIR__CANCEL);
-        for (unsigned i = 0; i < server->door.n_workers; i++) {
-                struct weir__worker *worker = server->door.workers[i];
-
-                weir__worker_join(worker);
-                pthread_mutex_lock(&server->app->lock);
-                weir__counters_add(&server->app->past, weir__worker_counters(worker));
-                server->door.workers[i] = NULL;
-                pthread_mutex_unlock(&server->app->lock);
-                weir__worker_free(worker);
-        }
+        end_workers(server);
         pthread_mutex_lock(&server->lock);
         server->stopped = true;
         pthread_cond_broadcast(&server->cond);
@@ -353,6 +375,7 @@ int weir_start(struct weir *root)
 int weir_stop(struct weir *root)
 {
         struct weir__server *server;
+        int result = 0;
 
         if (!root)
                 return 0;
@@ -364,13 +387,15 @@ int weir_stop(struct weir *root)
         if (!server)
                 return 0;
         weir__server_ask(server, WEIR__STOP);
-        if (!weir__is_own_thread())
+        if (!weir__is_own_thread()) {
                 wait_stopped(server);
+                result = server->lost ? -1 : 0;
+        }
         pthread_mutex_lock(&root->app->lock);
         if (--server->users == 0)
                 pthread_cond_signal(&server->unused);
         pthread_mutex_unlock(&root->app->lock);
-        return 0;
+        return result;
 }
 
 void weir__server_free(struct weir__app *app)

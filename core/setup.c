@@ -145,6 +145,13 @@ void *weir_use(struct weir *scope, const struct weir_middleware *mw, const void 
                             mw && mw->name ? " of " : "", mw && mw->name ? mw->name : "");
                 return NULL;
         }
+        if (mw->waits && mw->phase == WEIR_OBSERVE) {
+                weir__error(scope->app,
+                            "weir_use(): %s waits in phase OBSERVE, which also sees "
+                            "requests that are refused at once: give it another phase",
+                            mw->name);
+                return NULL;
+        }
         if (mw->self_size > 1 << 30) {
                 weir__error(scope->app, "weir_use(): self_size of %s is %zu: at most 1 GiB",
                             mw->name, mw->self_size);

@@ -81,7 +81,10 @@ WEIR_API struct weir *weir_new(const struct weir_options *options) WEIR_MUST_USE
 WEIR_API struct weir *weir_group(struct weir *parent, const char *prefix,
                                  const struct weir_scope_options *options);
 
-/* Stops what runs and frees the app. NULL is fine. Not from a hook. */
+/*
+ * Stops what runs and frees the app. NULL is fine. Not from a hook. While a request is claimed that
+ * did not come back (wait.h), nothing is freed.
+ */
 WEIR_API void weir_free(struct weir *app);
 
 /* ---- Routes. ---- */
@@ -92,6 +95,7 @@ typedef enum weir_flow weir_request_fn(struct weir_ctx *ctx, void *self);
 struct weir_route_options {
         int64_t         max_body; /* bytes; 0: as the scope; WEIR_NONE: none; WEIR_INF: no limit */
         enum weir_slash slash;
+        bool            waits;    /* the handler may return WEIR_WAIT: wait.h                    */
         weir_error_fn  *on_error;
         void           *on_error_self;
         const char     *name;     /* in weir_dump(); NULL: none                                  */
@@ -149,20 +153,22 @@ typedef void weir_hook_fn(struct weir_ctx *ctx, void *self);
 /*
  * on_request hooks run outside-in until one returns something other than WEIR_NEXT. Then
  * on_response runs inside-out, before the head is sent, for exactly those that returned
- * WEIR_NEXT, once each, always: also when the client has gone (status 499) or the server is
- * stopping (503). on_done runs once, inside-out, after the last byte or the abort, for the same
- * ones, when status, bytes and duration are final. All run on the request's loop.
+ * WEIR_NEXT, once each, always: also when the client has gone (status 499), the deadline has passed
+ * (504) or the server is stopping (503). on_done runs once, inside-out, after the last byte or the
+ * abort, for the same ones and those that returned WEIR_WAIT, when status, bytes and duration are
+ * final. All run on the request's loop.
  */
 struct weir_middleware {
         const char      *name;       /* in weir_dump() and errors                     */
         size_t           self_size;  /* weir_use() copies this many bytes             */
         enum weir_phase  phase;
         enum weir_at     at;
+        bool             waits;      /* on_request may return WEIR_WAIT: wait.h       */
         weir_request_fn *on_request; /* NULL: always WEIR_NEXT                        */
         weir_hook_fn    *on_response;
         weir_hook_fn    *on_done;
         void           (*on_free)(void *self); /* once, from weir_free()              */
-        uint64_t         reserved[6];
+        uint64_t         reserved[5];
 };
 
 /*
@@ -229,8 +235,9 @@ WEIR_API int weir_start(struct weir *app);
 
 /*
  * Stops: no new connections, requests in flight finish within drain_timeout_ms, idle connections
- * close. Any thread, any number of times. Waits until all is down and returns 0; on a thread of
- * weir's own (in a hook) it only asks for the stop.
+ * close; those that wait are answered 503. Any thread, any number of times. Waits until all is down
+ * and returns 0, or -1 when a request was claimed and did not come back: then its loop stays in
+ * memory. On a thread of weir's own (in a hook) it only asks for the stop.
  */
 WEIR_API int weir_stop(struct weir *app);
 
@@ -276,6 +283,8 @@ struct weir_stats {
         uint64_t connections_refused;        /* over max_connections, closed                      */
         uint64_t requests;                   /* with a complete head                              */
         uint64_t requests_in_flight;         /* gauge                                             */
+        uint64_t requests_waiting;           /* gauge: those of them that are suspended           */
+        uint64_t deadlines_missed;           /* 504 while they waited                             */
         uint64_t status[6];                  /* answers by class: status[4] is 4xx; [0] is 499    */
         uint64_t guard[WEIR_GUARD_REASONS];  /* refusals by reason; [0] is unused                 */
         uint64_t transport_answers;          /* given by libmicrohttpd before weir saw a head     */

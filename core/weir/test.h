@@ -38,12 +38,37 @@ WEIR_API struct weir_reply *weir_ask(struct weir *app, const char *request) WEIR
 /* The same for bytes, such as a binary body. */
 WEIR_API struct weir_reply *weir_ask_bytes(struct weir *app, struct weir_str request) WEIR_MUST_USE;
 
+/* ---- Requests that wait (wait.h). ---- */
+
+/*
+ * weir_ask() waits for other threads, and where a hook waits for a moment it moves the clock there.
+ * To see what happens meanwhile, the parts of an ask:
+ */
+struct weir_asked;
+
+/* Sends a request. NULL when memory is out. */
+WEIR_API struct weir_asked *weir_ask_start(struct weir *app, const char *request) WEIR_MUST_USE;
+
+/* Is it still not answered? Looks for what was resumed meanwhile. */
+WEIR_API bool weir_ask_waits(struct weir_asked *asked);
+
+/* Its answer, as weir_ask() gets it. Frees `asked`. */
+WEIR_API struct weir_reply *weir_ask_finish(struct weir_asked *asked) WEIR_MUST_USE;
+
+/* Its client leaves. Frees `asked`, once whoever claimed the request has given it back. */
+WEIR_API void weir_ask_leave(struct weir_asked *asked);
+
+/* ---- Answers and time. ---- */
+
 /* The first field `name` of the answer, without surrounding blanks; absent when there is none. */
 WEIR_API struct weir_str weir_reply_header(const struct weir_reply *reply, const char *name);
 
 WEIR_API void weir_reply_free(struct weir_reply *reply);
 
-/* Moves the clock of asks, which starts at 1 s and stands still between ticks, forward by `ms`. */
+/*
+ * Moves the clock of asks, which starts at 1 s and stands still between ticks, forward by `ms`.
+ * What is due by then happens.
+ */
 WEIR_API void weir_tick(struct weir *app, uint64_t ms);
 
 #ifdef __cplusplus

@@ -6,5 +6,6 @@
 #include <weir/app.h>
 #include <weir/ctx.h>
 #include <weir/str.h>
+#include <weir/wait.h>
 
 #endif

@@ -1,0 +1,38 @@
+/*
+ * mhd_wait.c - a request that waits is a connection that MHD has put aside.
+ *
+ * MHD neither reads from it nor notices that its client leaves: leave.c does. Once it goes on, MHD
+ * repeats the callback in which it was put aside. When that was the first one of the request, an
+ * answer there would close the connection, so nothing is done in it, and the answer waits for the
+ * last one as ever.
+ */
+#include <microhttpd.h>
+
+#include "mhd_private.h"
+
+int weir__mhd_suspend(struct weir__conn *conn, struct weir__cell *cell, bool in_first)
+{
+        cell->repeats = in_first;
+        MHD_suspend_connection(conn->mhd);
+        return MHD_YES;
+}
+
+void weir__mhd_woke(struct weir__cell *cell, int next)
+{
+        const struct weir__conn *conn = cell->conn;
+
+        cell->step = (uint8_t)next;
+        if (cell->phase == WEIR__LEFT)
+                cell->repeats = true;
+        MHD_resume_connection(conn->mhd);
+}
+
+int weir__mhd_repeat(struct weir__mhd *mhd, struct weir__conn *conn, struct weir__cell *cell)
+{
+        cell->repeats = false;
+        if (cell->phase == WEIR__LEFT)
+                return MHD_NO;
+        if (cell->step == WEIR__ANSWER)
+                return weir__mhd_send(mhd, conn, cell);
+        return MHD_YES;
+}

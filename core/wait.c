@@ -1,0 +1,256 @@
+/* wait.c - suspending, claiming and resuming requests. */
+#include "wait.h"
+#include "exchange.h"
+
+#include <weir/wait.h>
+
+enum {
+        HERE,
+        WAITING,
+        CLAIMED,
+        STATES = 4,
+};
+
+static bool change(struct weir__cell *cell, uint64_t turn, uint64_t from, uint64_t to)
+{
+        uint64_t word = turn * STATES + from;
+
+        return atomic_compare_exchange_strong_explicit(&cell->wait.word, &word, turn * STATES + to,
+                                                       memory_order_acq_rel, memory_order_relaxed);
+}
+
+/* ---- Into the wait: on the loop. ---- */
+
+static void list(struct weir__loop *loop, struct weir__cell *cell)
+{
+        cell->wait.prev = NULL;
+        cell->wait.next = loop->waiting;
+        if (loop->waiting)
+                loop->waiting->wait.prev = cell;
+        loop->waiting = cell;
+        WEIR__COUNT(loop, requests_waiting);
+}
+
+static void unlist(struct weir__loop *loop, struct weir__cell *cell)
+{
+        *(cell->wait.prev ? &cell->wait.prev->wait.next : &loop->waiting) = cell->wait.next;
+        if (cell->wait.next)
+                cell->wait.next->wait.prev = cell->wait.prev;
+        weir__due_cancel(&loop->dues, &cell->wait.due);
+        weir__count_by(&loop->counters, WEIR__STAT(requests_waiting), (uint64_t)-1);
+        cell->waits = false;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+        return a < b ? a : b;
+}
+
+/* Without leave to wait nothing happens: the hook returns WEIR_WAIT, which is answered 500. */
+static struct weir_ticket suspend(struct weir__cell *cell, uint64_t until_ns)
+{
+        struct weir__loop *loop = cell->loop;
+        uint64_t turn = atomic_load_explicit(&cell->wait.word, memory_order_relaxed) / STATES + 1;
+        uint64_t deadline = cell->ctx.deadline_ns ? cell->ctx.deadline_ns : UINT64_MAX;
+
+        if (!cell->ctx.links[cell->ctx.at].waits || (cell->ctx.flags & WEIR__UNWOUND) ||
+            cell->waits)
+                return (struct weir_ticket){ 0 };
+        cell->waits = true;
+        cell->wait.until_ns = until_ns;
+        list(loop, cell);
+        if (earlier(until_ns, deadline) != UINT64_MAX)
+                weir__due_set(&loop->dues, &cell->wait.due, earlier(until_ns, deadline));
+        atomic_store_explicit(&cell->wait.word, turn * STATES + WAITING, memory_order_release);
+        return (struct weir_ticket){ cell, turn };
+}
+
+struct weir_ticket weir_suspend(struct weir_ctx *ctx)
+{
+        return suspend(weir__cell_of(ctx), UINT64_MAX);
+}
+
+enum weir_flow weir_wait_until(struct weir_ctx *ctx, uint64_t at_ns)
+{
+        (void)suspend(weir__cell_of(ctx), at_ns);
+        return WEIR_WAIT;
+}
+
+/* ---- Out of it: on any thread. ---- */
+
+/* A loop that has ended is freed only when nobody is between these two, and may still touch it. */
+struct weir_ctx *weir_claim(struct weir_ticket ticket)
+{
+        struct weir__cell *cell = ticket.request;
+
+        if (!cell)
+                return NULL;
+        atomic_fetch_add(&cell->app->claims, 1);
+        if (!change(cell, ticket.turn, WAITING, CLAIMED)) {
+                atomic_fetch_sub(&cell->app->claims, 1);
+                return NULL;
+        }
+        cell->away = true;
+        cell->query.pool = cell->form.pool = &cell->loop->app->heap;
+        return &cell->ctx;
+}
+
+void weir_resume(struct weir_ctx *ctx, enum weir_flow flow)
+{
+        struct weir__cell *cell = weir__cell_of(ctx);
+        struct weir__loop *loop = cell->loop;
+        struct weir__app *app = cell->app;
+        struct weir__cell *first = atomic_load_explicit(&loop->resumed, memory_order_relaxed);
+
+        cell->wait.flow = flow;
+        do {
+                cell->wait.next_resumed = first;
+        } while (!atomic_compare_exchange_weak_explicit(
+                &loop->resumed, &first, cell, memory_order_release, memory_order_relaxed));
+        loop->wake(loop);
+        atomic_fetch_sub(&app->claims, 1);
+}
+
+/* ---- Out of it: on the loop. ---- */
+
+/* Takes a request that waits, unless it is claimed. */
+static bool take(struct weir__cell *cell)
+{
+        uint64_t turn = atomic_load_explicit(&cell->wait.word, memory_order_relaxed) / STATES;
+
+        if (!change(cell, turn, WAITING, HERE))
+                return false;
+        unlist(cell->loop, cell);
+        return true;
+}
+
+static void take_back(struct weir__cell *cell)
+{
+        uint64_t turn = atomic_load_explicit(&cell->wait.word, memory_order_relaxed) / STATES;
+
+        atomic_store_explicit(&cell->wait.word, turn * STATES + HERE, memory_order_relaxed);
+        cell->away = false;
+        cell->query.pool = cell->form.pool = &cell->loop->pool;
+        unlist(cell->loop, cell);
+}
+
+static void go_on(struct weir__cell *cell, enum weir__next next)
+{
+        if (next != WEIR__WAIT)
+                cell->loop->woke(cell, next);
+}
+
+/* In the order in which they came: the stack has the last one first. */
+static struct weir__cell *take_resumed(struct weir__loop *loop)
+{
+        struct weir__cell *stack = atomic_exchange_explicit(&loop->resumed, NULL,
+                                                            memory_order_acquire);
+        struct weir__cell *queue = NULL;
+
+        while (stack) {
+                struct weir__cell *next = stack->wait.next_resumed;
+
+                stack->wait.next_resumed = queue;
+                queue = stack;
+                stack = next;
+        }
+        return queue;
+}
+
+static void end_resumed(struct weir__loop *loop)
+{
+        struct weir__cell *cell = take_resumed(loop), *next;
+
+        for (; cell; cell = next) {
+                next = cell->wait.next_resumed;
+                take_back(cell);
+                if (cell->left)
+                        go_on(cell, weir__exchange_left(cell));
+                else
+                        go_on(cell, weir__exchange_resume(cell, cell->wait.flow));
+        }
+}
+
+static struct weir__cell *cell_of_due(struct weir__due *due)
+{
+        return (struct weir__cell *)(void *)((char *)due - offsetof(struct weir__cell, wait.due));
+}
+
+void weir__wait_turn(struct weir__loop *loop)
+{
+        uint64_t now;
+
+        end_resumed(loop);
+        if (!loop->dues.first)
+                return;
+        now = weir__now(&loop->clock);
+        while (loop->dues.first && loop->dues.first->at_ns <= now) {
+                struct weir__cell *cell = cell_of_due(loop->dues.first);
+
+                weir__due_cancel(&loop->dues, &cell->wait.due);
+                if (!take(cell))
+                        continue; /* claimed: it comes back */
+                go_on(cell, cell->wait.until_ns <= now ? weir__exchange_again(cell)
+                                                       : weir__exchange_expire(cell));
+        }
+}
+
+void weir__wait_left(struct weir__cell *cell)
+{
+        if (take(cell))
+                go_on(cell, weir__exchange_left(cell));
+        else
+                cell->left = true;
+}
+
+void weir__wait_stop(struct weir__loop *loop)
+{
+        struct weir__cell *next;
+
+        for (struct weir__cell *cell = loop->waiting; cell; cell = next) {
+                next = cell->wait.next;
+                if (take(cell))
+                        go_on(cell, weir__exchange_stop(cell));
+        }
+}
+
+unsigned weir__wait_lost(struct weir__loop *loop)
+{
+        unsigned n = 0;
+
+        for (const struct weir__cell *cell = loop->waiting; cell; cell = cell->wait.next) {
+                const struct weir__link *link = &cell->ctx.links[cell->ctx.at];
+
+                weir_log(&loop->app->root, WEIR_LOG_ERROR,
+                         "%s %.*s: claimed by %s, never resumed: its memory stays",
+                         cell->ctx.pattern, WEIR_FMT(cell->ctx.method_name),
+                         link->mw ? link->mw->name : "the handler");
+                n++;
+        }
+        return n;
+}
+
+/* ---- Deadlines. ---- */
+
+uint64_t weir_now(const struct weir_ctx *ctx)
+{
+        return weir__now(&weir__cell_of(ctx)->loop->clock);
+}
+
+void weir_deadline(struct weir_ctx *ctx, uint64_t at_ns)
+{
+        if (!at_ns)
+                at_ns = 1; /* 0 is none */
+        if (!ctx->deadline_ns || at_ns < ctx->deadline_ns)
+                ctx->deadline_ns = at_ns;
+}
+
+uint64_t weir_remaining_ns(const struct weir_ctx *ctx)
+{
+        uint64_t now;
+
+        if (!ctx->deadline_ns)
+                return WEIR_NO_DEADLINE;
+        now = weir_now(ctx);
+        return now < ctx->deadline_ns ? ctx->deadline_ns - now : 0;
+}

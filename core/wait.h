@@ -1,0 +1,40 @@
+/*
+ * wait.h - who owns a request that waits.
+ *
+ * The word of a cell holds a turn and a state, which change in one step: so a ticket, which is a
+ * cell and a turn, is good for one wait only, and one of those who want the request gets it.
+ *
+ *      HERE    -- weir_suspend(), its loop ------------------------------> WAITING, next turn
+ *      WAITING -- its loop: a moment, the deadline, the client, a stop --> HERE
+ *      WAITING -- weir_claim(), any thread ------------------------------> CLAIMED
+ *      CLAIMED -- weir_resume(), then its loop finds it in `resumed` ----> HERE
+ *
+ * WAITING is stored with release and left with acquire, so that who takes the request sees all of
+ * it. `resumed` is a stack that any thread pushes to (release) and the loop empties (acquire).
+ */
+#ifndef WEIR_CORE_WAIT_H
+#define WEIR_CORE_WAIT_H
+
+#include "cell.h"
+
+/* All of these on the loop's thread. */
+
+/* Ends the waits that are over, and tells loop->woke what each request does next. */
+void weir__wait_turn(struct weir__loop *loop);
+
+/* When weir__wait_turn() has something to do without being woken; UINT64_MAX: never. */
+static inline uint64_t weir__wait_until(const struct weir__loop *loop)
+{
+        return loop->dues.first ? loop->dues.first->at_ns : UINT64_MAX;
+}
+
+/* The client of a request that waits has gone: it ends now, or when its claimer gives it back. */
+void weir__wait_left(struct weir__cell *cell);
+
+/* The server stops: all that wait are answered 503; those that are claimed, once they are back. */
+void weir__wait_stop(struct weir__loop *loop);
+
+/* Says which requests are claimed and never came back. How many? */
+unsigned weir__wait_lost(struct weir__loop *loop);
+
+#endif

@@ -1,0 +1,71 @@
+/* wait.h - requests that wait: for a moment, or for another thread. */
+#ifndef WEIR_WAIT_H
+#define WEIR_WAIT_H
+
+#include <weir/ctx.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * A request has one owner at a time: its loop, or whoever claimed its ticket.
+ *
+ *         struct weir_ticket ticket = weir_suspend(ctx);      in on_request, on the loop
+ *         hand_to_somebody(ticket);
+ *         return WEIR_WAIT;
+ *
+ *         struct weir_ctx *ctx = weir_claim(ticket);          later, on any thread
+ *         if (ctx)
+ *                 weir_resume(ctx, weir_text(ctx, 200, "done"));
+ *
+ * Only hooks that say so may wait: .waits of struct weir_middleware and struct weir_route_options.
+ * A server none of whose routes waits pays nothing for it.
+ */
+
+/* A request that waits, by value. One that is out of date is harmless, as long as the app lives. */
+struct weir_ticket {
+        void    *request; /* private */
+        uint64_t turn;    /* private */
+};
+
+/*
+ * From on_request, which then returns WEIR_WAIT: the request no longer belongs to it, since others
+ * may have it already. It ends as 504 at its deadline, as 499 when its client leaves, as 503 when
+ * the server stops; whoever holds the ticket then finds out by weir_claim().
+ */
+WEIR_API struct weir_ticket weir_suspend(struct weir_ctx *ctx) WEIR_MUST_USE;
+
+/*
+ * The request, which belongs to the caller until weir_resume(); NULL when somebody else was first:
+ * the deadline, the client, a stop, or another claim. Any thread. Do not keep it: nothing can take
+ * it back, so its client waits, and so does a stop.
+ */
+WEIR_API struct weir_ctx *weir_claim(struct weir_ticket ticket) WEIR_MUST_USE;
+
+/* Gives it back. `flow` is what the hook would have returned: WEIR_DONE when it has answered. */
+WEIR_API void weir_resume(struct weir_ctx *ctx, enum weir_flow flow);
+
+/*
+ * Waits until weir_now() is `at_ns`; then the same hook is called again, which can tell by
+ * weir_own(). To be returned: it is WEIR_WAIT.
+ */
+WEIR_API enum weir_flow weir_wait_until(struct weir_ctx *ctx, uint64_t at_ns) WEIR_MUST_USE;
+
+/* ---- Deadlines. ---- */
+
+/* The time on the clock of the request: CLOCK_MONOTONIC in nanoseconds, or that of a test. */
+WEIR_API uint64_t weir_now(const struct weir_ctx *ctx);
+
+/* Sets when a request that waits is answered 504. It only ever comes closer. */
+WEIR_API void weir_deadline(struct weir_ctx *ctx, uint64_t at_ns);
+
+/* What is left until the deadline; WEIR_NO_DEADLINE without one, 0 behind it. */
+#define WEIR_NO_DEADLINE UINT64_MAX
+WEIR_API uint64_t weir_remaining_ns(const struct weir_ctx *ctx);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
