@@ -118,6 +118,12 @@ static void set_defaults(struct weir_options *options)
                 options->max_headers = 100;
         if (!options->pool_memory)
                 options->pool_memory = 16 << 20;
+        if (!options->workers)
+                options->workers = 8;
+        if (!options->worker_queue)
+                options->worker_queue = 128;
+        if (!options->worker_queue_ms)
+                options->worker_queue_ms = 2000;
         if (!options->drain_timeout_ms)
                 options->drain_timeout_ms = 20000;
         if (options->pool_memory == WEIR_NONE)

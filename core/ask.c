@@ -7,6 +7,7 @@
 #include "ask.h"
 #include "exchange.h"
 #include "guard.h"
+#include "local.h"
 #include "wait.h"
 
 #include <weir/test.h>
@@ -21,7 +22,7 @@
 struct weir__asker {
         struct weir__loop loop; /* first: see wake() */
         uint64_t          now_ns;
-        uint32_t          n_locals; /* that are open */
+        bool              open;     /* its local values        */
         pthread_mutex_t   lock;     /* guards woken  */
         pthread_cond_t    cond;
         bool              woken;    /* a request was resumed */
@@ -48,24 +49,6 @@ static uint64_t asker_mono(void *arg)
 static uint64_t asker_wall(void *arg)
 {
         return START_WALL_NS + ((struct weir__asker *)arg)->now_ns;
-}
-
-static bool open_locals(struct weir__asker *asker)
-{
-        struct weir__app *app = asker->loop.app;
-
-        for (; asker->n_locals < app->n_locals; asker->n_locals++) {
-                const struct weir__local_def *def = &app->locals[asker->n_locals];
-                const char *why = "open() returned NULL";
-                void *value = def->type.open(def->arg, &why);
-
-                if (!value) {
-                        weir__error(app, "\"%s\": %s", def->type.name, why);
-                        return false;
-                }
-                asker->loop.local[asker->n_locals + 1] = value;
-        }
-        return true;
 }
 
 /* loop->wake */
@@ -116,7 +99,9 @@ static struct weir__asker *asker_of(struct weir *root)
                 weir__error(app, "out of memory");
                 return NULL;
         }
-        return open_locals(app->asker) ? app->asker : NULL;
+        if (!app->asker->open)
+                app->asker->open = weir__locals_open(app, "", app->asker->loop.local);
+        return app->asker->open ? app->asker : NULL;
 }
 
 void weir__ask_counters(const struct weir__asker *asker, struct weir__counters *sum)
@@ -129,12 +114,8 @@ void weir__ask_free(struct weir__asker *asker)
 {
         if (!asker)
                 return;
-        while (asker->n_locals--) {
-                const struct weir__local_def *def = &asker->loop.app->locals[asker->n_locals];
-
-                if (def->type.close)
-                        def->type.close(asker->loop.local[asker->n_locals + 1], def->arg);
-        }
+        if (asker->open)
+                weir__locals_close(asker->loop.app, asker->loop.local);
         weir__loop_finish(&asker->loop);
         pthread_mutex_destroy(&asker->lock);
         pthread_cond_destroy(&asker->cond);

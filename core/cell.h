@@ -18,6 +18,7 @@
 #include "fields.h"
 #include "plan.h"
 #include <stdatomic.h>
+#include <weir/wait.h>
 
 #define WEIR__MAX_FIELDS 32  /* header fields of an answer            */
 #define WEIR__HOST_MAX   255 /* bytes of a host name (RFC 1035 2.3.4) */
@@ -56,6 +57,8 @@ struct weir__loop {
         /* Requests that wait: wait.h. */
         struct weir__cell       *waiting;     /* all of them                                  */
         struct weir__dues        dues;        /* those with a moment or a deadline            */
+        struct weir__cell       *jobs;        /* those that are not back                      */
+        struct weir__crew       *crew;        /* NULL: nothing blocks, or in memory           */
         struct weir__cell *_Atomic resumed;   /* a stack that any thread pushes to            */
         void                   (*wake)(struct weir__loop *loop); /* any thread: look at resumed */
         void                   (*woke)(struct weir__cell *cell, int next); /* it goes on      */
@@ -136,6 +139,19 @@ struct weir__wait {
         enum weir_flow     flow;           /* that it was resumed with                          */
 };
 
+/* ---- Jobs: job.h. Of the copy of a request that a thread of the crew works on. ---- */
+
+struct weir__job {
+        struct weir__cell *of;   /* the request; NULL: this cell is one itself */
+        struct weir__cell *next; /* in the queue                              */
+        struct weir_ticket ticket;
+        weir_request_fn   *fn;
+        void              *self;
+        uint64_t           queued_ns;
+        struct weir__buf   text; /* what the views are of                     */
+        bool               done; /* back on the loop                          */
+};
+
 /* ---- The cell. ---- */
 
 struct weir__defer {
@@ -174,12 +190,14 @@ struct weir__cell {
         struct weir__header *header;
         uint32_t max_headers;
         struct weir__wait wait;
+        struct weir__job work;           /* of the copy of a request: job.h         */
 
         /* From here to path_shadow: zero in a fresh cell. */
         const struct weir__place *place;
         const struct weir__plan *plan;   /* of the place, or for guard refusals     */
         void *conn;                      /* the transport's own: its connection     */
         void *sent;                      /* the transport's own: the answer on its way */
+        struct weir__cell *job;          /* its last job: running, or done and kept  */
         uint64_t content_length;
         uint64_t body_seen;              /* bytes of the body so far                */
         uint64_t swallowed;              /* those behind a refusal                  */
@@ -197,6 +215,7 @@ struct weir__cell {
         bool linger;                     /* close this connection slowly            */
         bool broken;                     /* the app's own stream broke off          */
         bool cut;                        /* answered by hand: mhd.c                 */
+        bool over;                       /* kept for its job alone                  */
         bool waits;                      /* suspended, and not yet back             */
         bool away;                       /* claimed: touched by another thread       */
         bool left;                       /* its client has gone while it was claimed */

@@ -7,6 +7,7 @@
  */
 #include "cell.h"
 #include "hint.h"
+#include "job.h"
 
 #include <stdlib.h>
 
@@ -154,6 +155,10 @@ static WEIR__APART void put_with_all(struct weir__cell *cell)
 {
         struct weir__pool *pool = &cell->loop->pool;
 
+        if (cell->job && !cell->job->work.done) {
+                cell->over = true; /* the hook that still runs may use what is in here */
+                return;
+        }
         run_deferred(cell);
         while (cell->answer.body.kind != WEIR__EMPTY) { /* a free_fn may defer, or answer again */
                 weir__body_drop(cell, &cell->answer.body);
@@ -163,6 +168,8 @@ static WEIR__APART void put_with_all(struct weir__cell *cell)
         weir__buf_release(pool, &cell->path_shadow);
         weir__buf_release(pool, &cell->query.shadow);
         weir__buf_release(pool, &cell->form.shadow);
+        if (cell->job)
+                weir__job_put(cell->job);
         put(cell);
 }
 
@@ -170,8 +177,9 @@ void weir__cell_put(struct weir__cell *cell)
 {
         enum weir__body_kind kind = cell->answer.body.kind;
 
-        if (cell->defers || cell->body.ptr || cell->path_shadow.ptr || cell->query.shadow.ptr ||
-            cell->form.shadow.ptr || (kind != WEIR__EMPTY && kind != WEIR__FIXED))
+        if (cell->job || cell->defers || cell->body.ptr || cell->path_shadow.ptr ||
+            cell->query.shadow.ptr || cell->form.shadow.ptr ||
+            (kind != WEIR__EMPTY && kind != WEIR__FIXED))
                 put_with_all(cell);
         else
                 put(cell);

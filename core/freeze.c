@@ -7,6 +7,7 @@
  */
 #include "app.h"
 #include "exchange.h"
+#include "job.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -66,6 +67,10 @@ static void add_link(struct weir__plan *plan, const struct weir__link *link)
         uint16_t i = plan->n_links++;
 
         plan->links[i] = *link;
+        if (link->blocking) {
+                plan->links[i].on_request = weir__job_run;
+                plan->links[i].waits = true;
+        }
         if (i && plan->links[i - 1].at == WEIR_AT_BODY)
                 plan->links[i].at = WEIR_AT_BODY;
         if (plan->links[i].at == WEIR_AT_HEADERS)
@@ -122,6 +127,7 @@ static bool make_plan(struct weir__plan *plan, const struct hop *hops, size_t n,
                                        .at = mw->at,
                                        .phase = mw->phase,
                                        .waits = mw->waits,
+                                       .blocking = mw->blocking ? mw->on_request : NULL,
                                });
         }
         if (last)
@@ -187,8 +193,12 @@ static bool compile_scope(struct weir__tree *tree, struct weir *scope, struct ho
         tree->parent[scope->number] = scope->parent ? scope->parent->number : 0;
         inherit(place, scope->parent ? &tree->scope[scope->parent->number] : &top, o->max_body,
                 o->slash, o->on_error, o->on_error_self);
-        for (size_t i = 0; i < n; i++)
-                tree->waits |= hops[i].use->mw->waits;
+        for (size_t i = 0; i < n; i++) {
+                const struct weir_middleware *mw = hops[i].use->mw;
+
+                tree->blocks |= mw->blocking;
+                tree->waits |= mw->waits || mw->blocking;
+        }
         return make_plan(&place->plan, hops, n, &answer_miss);
 }
 
@@ -253,7 +263,8 @@ static bool compile_route(struct weir__tree *tree, const struct weir__route *rou
                                       .self = route->self,
                                       .at = WEIR_AT_BODY,
                                       .phase = WEIR_SERVE,
-                                      .waits = route->options.waits };
+                                      .waits = route->options.waits,
+                                      .blocking = route->options.blocking ? route->fn : NULL };
         struct weir__place *place = &tree->route[id], *scope = &tree->scope[route->scope->number];
         const struct weir_route_options *o = &route->options;
         struct weir__plan *plan = &place->plan;
@@ -268,7 +279,8 @@ static bool compile_route(struct weir__tree *tree, const struct weir__route *rou
         inherit(place, scope, o->max_body, o->slash, o->on_error, o->on_error_self);
         tree->has_slash_rules |= place->slash != WEIR_SLASH_STRICT;
         tree->methods |= (uint32_t)1 << route->method;
-        tree->waits |= handler.waits;
+        tree->blocks |= route->options.blocking;
+        tree->waits |= route->options.waits || route->options.blocking;
         if (!plan_init(plan, scope->plan.n_links))
                 return false;
         for (uint16_t i = 0; i + 1 < scope->plan.n_links; i++)

@@ -20,6 +20,8 @@ libweircore_la_SOURCES = \
   core/cookie.c \
   core/cookie.h \
   core/cpus.c \
+  core/crew.c \
+  core/crew.h \
   core/ctx.c \
   core/decimal.c \
   core/door.c \
@@ -35,6 +37,8 @@ libweircore_la_SOURCES = \
   core/guard.c \
   core/guard.h \
   core/hint.h \
+  core/job.c \
+  core/job.h \
   core/json_bind.c \
   core/json_dump.c \
   core/json_fault.c \
@@ -48,6 +52,8 @@ libweircore_la_SOURCES = \
   core/linger.c \
   core/listen.c \
   core/listen.h \
+  core/local.c \
+  core/local.h \
   core/log.c \
   core/log.h \
   core/loop.c \

@@ -12,10 +12,13 @@
  * thread has read it, so that a wake-up which comes between two sleeps is not lost.
  */
 #include "loop.h"
+#include "job.h"
+#include "local.h"
 #include "wait.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <time.h>
@@ -231,7 +234,8 @@ static void serve(struct weir__worker *worker)
                         if (mode == WEIR__CANCEL)
                                 give_up_ns = weir__now(&weir__system_clock) + CANCEL_NS;
                 }
-                if (mode >= WEIR__DRAIN && weir__mhd_connections(worker->mhd) == 0)
+                if (mode >= WEIR__DRAIN && weir__mhd_connections(worker->mhd) == 0 &&
+                    !worker->loop.jobs)
                         return;
                 if (mode == WEIR__CANCEL && weir__now(&weir__system_clock) > give_up_ns)
                         return;
@@ -242,36 +246,6 @@ static void serve(struct weir__worker *worker)
                      : turns <= TURNS_TO_ANSWER ? 0
                                                 : CANCEL_TURN_MS,
                      mode);
-        }
-}
-
-static uint32_t open_locals(struct weir__worker *worker)
-{
-        struct weir__app *app = worker->loop.app;
-        uint32_t n;
-
-        for (n = 0; n < app->n_locals; n++) {
-                const struct weir__local_def *def = &app->locals[n];
-                const char *why = "open() returned NULL";
-
-                worker->loop.local[n + 1] = def->type.open(def->arg, &why);
-                if (!worker->loop.local[n + 1]) {
-                        worker->why = why;
-                        weir__error(app, "\"%s\" of loop %u: %s", def->type.name,
-                                    worker->loop.number, why);
-                        break;
-                }
-        }
-        return n;
-}
-
-static void close_locals(struct weir__worker *worker, uint32_t n)
-{
-        while (n--) {
-                const struct weir__local_def *def = &worker->loop.app->locals[n];
-
-                if (def->type.close)
-                        def->type.close(worker->loop.local[n + 1], def->arg);
         }
 }
 
@@ -286,21 +260,25 @@ static void say_ready(struct weir__worker *worker)
 static void *run(void *arg)
 {
         struct weir__worker *worker = arg;
-        uint32_t n_locals;
+        char who[32];
+        bool open;
 
         weir__set_own_thread();
-        n_locals = open_locals(worker);
-        if (!worker->why)
+        snprintf(who, sizeof(who), " of loop %u", worker->loop.number);
+        open = weir__locals_open(worker->loop.app, who, worker->loop.local);
+        worker->why = "a value of weir_local() is not there";
+        if (open)
                 worker->mhd = weir__mhd_new(&worker->loop, worker->wake_fd, &worker->why);
         if (worker->mhd) {
                 worker->why = NULL;
                 say_ready(worker);
                 serve(worker);
-                worker->lost = weir__wait_lost(&worker->loop);
+                worker->lost = weir__wait_lost(&worker->loop) + weir__jobs_lost(&worker->loop);
         }
         if (!worker->lost)
                 weir__mhd_free(worker->mhd);
-        close_locals(worker, n_locals);
+        if (open)
+                weir__locals_close(worker->loop.app, worker->loop.local);
         atomic_store(&worker->done, true);
         say_ready(worker);
         return NULL;
@@ -332,6 +310,7 @@ struct weir__worker *weir__worker_start(struct weir__app *app, uint32_t number, 
         pthread_cond_init(&worker->ready_cond, NULL);
         weir__loop_init(&worker->loop, app, number, weir__mhd_transport());
         worker->loop.wake = wake_for_resumed;
+        worker->loop.crew = app->crew;
         worker->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
         if (worker->wake_fd < 0 || weir__thread_create(&worker->thread, run, worker) != 0) {
                 *why = "no descriptor or thread left for a loop";

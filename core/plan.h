@@ -24,6 +24,7 @@ struct weir__link {
         enum weir_at                  at;
         enum weir_phase               phase;
         bool                          waits;
+        weir_request_fn              *blocking; /* what on_request has the crew run, or NULL */
         uint16_t                      response, done; /* the first hooks of links before this one */
 };
 
@@ -72,7 +73,7 @@ struct weir__tree {
         struct weir__plan     observe;    /* the root's OBSERVE links: for guard refusals  */
         uint32_t              methods;    /* that any route serves                         */
         bool                  has_slash_rules;
-        bool                  waits;      /* any link may                                  */
+        bool                  waits, blocks; /* any link does                              */
         struct weir__path_rules path_rules;
 };
 

@@ -6,6 +6,7 @@
  * others want it to go, and `stopped` is told under `lock`.
  */
 #include "server.h"
+#include "crew.h"
 #include "door.h"
 #include "loop.h"
 
@@ -109,6 +110,14 @@ static void stay_lame(struct weir__server *server, int64_t delay_ms)
         }
 }
 
+/* With a hook that did not return, its thread and all that it may use stay. */
+static void stop_crew(struct weir__app *app, unsigned lost)
+{
+        if (!lost)
+                weir__crew_stop(app->crew);
+        app->crew = NULL;
+}
+
 /* Whoever resumes a request now is about to let go of its loop. */
 static void wait_for_claims(struct weir__app *app, unsigned lost)
 {
@@ -136,6 +145,7 @@ static void end_workers(struct weir__server *server)
                 if (!weir__worker_lost(worker))
                         weir__worker_free(worker);
         }
+        stop_crew(server->app, server->lost);
 }
 
 static void *run_door(void *arg)
@@ -202,6 +212,7 @@ static void destroy(struct weir__server *server)
                         weir__worker_free(server->door.workers[i]);
                 }
         }
+        stop_crew(server->app, 0);
         weir__door_finish(&server->door);
         if (server->wake_fd >= 0)
                 close(server->wake_fd);
@@ -287,6 +298,13 @@ static bool start_workers(struct weir__server *server)
         return true;
 }
 
+static bool start_crew(struct weir__app *app)
+{
+        if (app->tree->blocks)
+                app->crew = weir__crew_start(app);
+        return app->crew || !app->tree->blocks;
+}
+
 static bool start_door(struct weir__server *server)
 {
         if (server->wake_fd < 0 || server->stopped_fd < 0)
@@ -341,7 +359,8 @@ static int start(struct weir__app *app)
 {
         struct weir__server *server = make(app);
 
-        if (server && open_sockets(server) && start_workers(server) && open_door(app, server))
+        if (server && open_sockets(server) && start_crew(app) && start_workers(server) &&
+            open_door(app, server))
                 return 0;
         weir__error(app, "weir_start(): no memory, descriptor or thread left");
         if (server)

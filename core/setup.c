@@ -145,7 +145,7 @@ void *weir_use(struct weir *scope, const struct weir_middleware *mw, const void 
                             mw && mw->name ? " of " : "", mw && mw->name ? mw->name : "");
                 return NULL;
         }
-        if (mw->waits && mw->phase == WEIR_OBSERVE) {
+        if ((mw->waits || mw->blocking) && mw->phase == WEIR_OBSERVE) {
                 weir__error(scope->app,
                             "weir_use(): %s waits in phase OBSERVE, which also sees "
                             "requests that are refused at once: give it another phase",

@@ -1,8 +1,7 @@
 /* wait.c - suspending, claiming and resuming requests. */
 #include "wait.h"
 #include "exchange.h"
-
-#include <weir/wait.h>
+#include "job.h"
 
 enum {
         HERE,
@@ -54,7 +53,7 @@ static struct weir_ticket suspend(struct weir__cell *cell, uint64_t until_ns)
         uint64_t deadline = cell->ctx.deadline_ns ? cell->ctx.deadline_ns : UINT64_MAX;
 
         if (!cell->ctx.links[cell->ctx.at].waits || (cell->ctx.flags & WEIR__UNWOUND) ||
-            cell->waits)
+            cell->waits || cell->away)
                 return (struct weir_ticket){ 0 };
         cell->waits = true;
         cell->wait.until_ns = until_ns;
@@ -95,20 +94,34 @@ struct weir_ctx *weir_claim(struct weir_ticket ticket)
         return &cell->ctx;
 }
 
-void weir_resume(struct weir_ctx *ctx, enum weir_flow flow)
+void weir__wait_push(struct weir__cell *cell)
 {
-        struct weir__cell *cell = weir__cell_of(ctx);
         struct weir__loop *loop = cell->loop;
-        struct weir__app *app = cell->app;
         struct weir__cell *first = atomic_load_explicit(&loop->resumed, memory_order_relaxed);
 
-        cell->wait.flow = flow;
         do {
                 cell->wait.next_resumed = first;
         } while (!atomic_compare_exchange_weak_explicit(
                 &loop->resumed, &first, cell, memory_order_release, memory_order_relaxed));
         loop->wake(loop);
+}
+
+void weir_resume(struct weir_ctx *ctx, enum weir_flow flow)
+{
+        struct weir__cell *cell = weir__cell_of(ctx);
+        struct weir__app *app = cell->app;
+
+        cell->wait.flow = flow;
+        weir__wait_push(cell);
         atomic_fetch_sub(&app->claims, 1);
+}
+
+bool weir__wait_is_on(struct weir_ticket ticket)
+{
+        const struct weir__cell *cell = ticket.request;
+
+        return atomic_load_explicit(&cell->wait.word, memory_order_relaxed) ==
+               ticket.turn * STATES + WAITING;
 }
 
 /* ---- Out of it: on the loop. ---- */
@@ -122,6 +135,11 @@ static bool take(struct weir__cell *cell)
                 return false;
         unlist(cell->loop, cell);
         return true;
+}
+
+void weir__wait_cancel(struct weir__cell *cell)
+{
+        take(cell);
 }
 
 static void take_back(struct weir__cell *cell)
@@ -163,7 +181,13 @@ static void end_resumed(struct weir__loop *loop)
 
         for (; cell; cell = next) {
                 next = cell->wait.next_resumed;
+                if (cell->work.of) {
+                        weir__job_end(cell);
+                        continue;
+                }
                 take_back(cell);
+                if (cell->job && !cell->job->work.done)
+                        weir__job_back(cell);
                 if (cell->left)
                         go_on(cell, weir__exchange_left(cell));
                 else

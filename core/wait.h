@@ -16,6 +16,7 @@
 #define WEIR_CORE_WAIT_H
 
 #include "cell.h"
+#include <weir/wait.h>
 
 /* All of these on the loop's thread. */
 
@@ -28,11 +29,24 @@ static inline uint64_t weir__wait_until(const struct weir__loop *loop)
         return loop->dues.first ? loop->dues.first->at_ns : UINT64_MAX;
 }
 
+/* Takes back a request that nobody can have claimed. */
+void weir__wait_cancel(struct weir__cell *cell);
+
 /* The client of a request that waits has gone: it ends now, or when its claimer gives it back. */
 void weir__wait_left(struct weir__cell *cell);
 
 /* The server stops: all that wait are answered 503; those that are claimed, once they are back. */
 void weir__wait_stop(struct weir__loop *loop);
+
+/* ---- On any thread. ---- */
+
+/* Does the request still wait? Who needs to be sure claims it. */
+bool weir__wait_is_on(struct weir_ticket ticket);
+
+/* Hands a cell to its loop: a request that is resumed, or a job without one. */
+void weir__wait_push(struct weir__cell *cell);
+
+/* ---- At the end of a loop. ---- */
 
 /* Says which requests are claimed and never came back. How many? */
 unsigned weir__wait_lost(struct weir__loop *loop);

@@ -71,7 +71,10 @@ struct weir_options {
         void *log_arg;
         int64_t drain_delay_ms;           /* serve on, saying close, before draining; 0: none */
         int64_t drain_timeout_ms;         /* for requests in flight at stop; 0: 20 s */
-        uint64_t reserved[8];
+        unsigned workers;                 /* threads for what blocks; 0: 8; none if nothing does */
+        unsigned worker_queue;            /* that may wait for one; 0: 128; beyond: 503 */
+        int64_t worker_queue_ms;          /* for how long; 0: 2 s; WEIR_INF: no limit; then 503 */
+        uint64_t reserved[6];
 };
 
 /* A new app: its root scope. NULL only when memory is out. weir_free() frees all of it. */
@@ -96,6 +99,7 @@ struct weir_route_options {
         int64_t         max_body; /* bytes; 0: as the scope; WEIR_NONE: none; WEIR_INF: no limit */
         enum weir_slash slash;
         bool            waits;    /* the handler may return WEIR_WAIT: wait.h                    */
+        bool            blocking; /* the handler runs on a worker: wait.h                        */
         weir_error_fn  *on_error;
         void           *on_error_self;
         const char     *name;     /* in weir_dump(); NULL: none                                  */
@@ -164,6 +168,7 @@ struct weir_middleware {
         enum weir_phase  phase;
         enum weir_at     at;
         bool             waits;      /* on_request may return WEIR_WAIT: wait.h       */
+        bool             blocking;   /* on_request runs on a worker: wait.h           */
         weir_request_fn *on_request; /* NULL: always WEIR_NEXT                        */
         weir_hook_fn    *on_response;
         weir_hook_fn    *on_done;
@@ -285,6 +290,10 @@ struct weir_stats {
         uint64_t requests_in_flight;         /* gauge                                             */
         uint64_t requests_waiting;           /* gauge: those of them that are suspended           */
         uint64_t deadlines_missed;           /* 504 while they waited                             */
+        uint64_t jobs;                       /* hooks that block, given to workers                */
+        uint64_t jobs_refused;               /* 503: worker_queue was full                        */
+        uint64_t jobs_expired;               /* 503: longer than worker_queue_ms in it            */
+        uint64_t jobs_discarded;             /* came too late: the request had ended              */
         uint64_t status[6];                  /* answers by class: status[4] is 4xx; [0] is 499    */
         uint64_t guard[WEIR_GUARD_REASONS];  /* refusals by reason; [0] is unused                 */
         uint64_t transport_answers;          /* given by libmicrohttpd before weir saw a head     */

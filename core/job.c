@@ -1,0 +1,324 @@
+/* job.c - the life of a job: see job.h. */
+#include "job.h"
+#include "crew.h"
+#include "wait.h"
+
+#include <weir/wait.h>
+
+void weir__job_put(struct weir__cell *job)
+{
+        weir__buf_release(&job->loop->pool, &job->work.text);
+        job->work.of = NULL;
+        weir__cell_put(job);
+}
+
+/* ---- A copy of the request: on the loop. ---- */
+
+/* The text that a connection holds, and its copy. */
+struct move {
+        const char *from, *end;
+        char       *to;
+};
+
+static bool is_near(const struct weir__cell *cell, struct weir_str text)
+{
+        ptrdiff_t far = text.ptr - cell->ctx.target.ptr;
+        ptrdiff_t most = (ptrdiff_t)cell->app->options.connection_memory;
+
+        return text.ptr && far >= -most && far <= most;
+}
+
+static void widen(const struct weir__cell *cell, struct move *move, struct weir_str text)
+{
+        if (!is_near(cell, text))
+                return; /* a constant of the transport */
+        if (text.ptr < move->from)
+                move->from = text.ptr;
+        if (text.ptr + text.len > move->end)
+                move->end = text.ptr + text.len;
+}
+
+/* What of the memory of the connection the request has views of. */
+static struct move span_of(const struct weir__cell *cell)
+{
+        const struct weir_ctx *ctx = &cell->ctx;
+        struct move move = { ctx->target.ptr, ctx->target.ptr + ctx->target.len, NULL };
+
+        widen(cell, &move, ctx->method_name);
+        for (uint16_t i = 0; i < cell->n_headers; i++) {
+                const struct weir__header *field = &cell->header[i];
+
+                widen(cell, &move, (struct weir_str){ field->name, field->name_len });
+                widen(cell, &move, (struct weir_str){ field->value, field->value_len });
+        }
+        return move;
+}
+
+static const char *moved(const struct move *move, const char *text)
+{
+        return text >= move->from && text <= move->end ? move->to + (text - move->from) : text;
+}
+
+static void move_views(struct weir__cell *job, const struct move *move)
+{
+        struct weir_ctx *ctx = &job->ctx;
+        struct weir_str *views[] = { &ctx->target,       &ctx->path,         &ctx->query,
+                                     &ctx->host,         &ctx->method_name,  &job->host_header,
+                                     &job->content_type, &job->path.raw };
+
+        for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++)
+                views[i]->ptr = moved(move, views[i]->ptr);
+        for (uint8_t i = 0; i < ctx->n_params; i++)
+                ctx->param[i].ptr = moved(move, ctx->param[i].ptr);
+        job->path.text = moved(move, job->path.text);
+        for (uint16_t i = 0; i < job->n_headers; i++) {
+                job->header[i].name = moved(move, job->header[i].name);
+                job->header[i].value = moved(move, job->header[i].value);
+        }
+}
+
+/* The copy of a text behind the head. */
+static struct weir_str put(char **at, struct weir_str text)
+{
+        char *copy = *at;
+
+        memcpy(copy, text.ptr, text.len);
+        *at += text.len;
+        return (struct weir_str){ copy, text.len };
+}
+
+static bool copy_text(struct weir__cell *job)
+{
+        struct weir_ctx *ctx = &job->ctx;
+        struct move move = span_of(job);
+        size_t head = (size_t)(move.end - move.from);
+        struct weir__buf *text = &job->work.text;
+        char *at;
+
+        if (!weir__buf_reserve(&job->loop->pool, text, head + 1 + ctx->peer.len + ctx->client.len))
+                return false;
+        memcpy(text->ptr, move.from, head);
+        text->ptr[head] = '\0';
+        move.to = text->ptr;
+        move_views(job, &move);
+        at = text->ptr + head + 1;
+        ctx->peer = put(&at, ctx->peer);
+        ctx->client = put(&at, ctx->client);
+        return true;
+}
+
+static void copy_ctx(struct weir__cell *job, const struct weir__cell *cell)
+{
+        struct weir_ctx *ctx = &job->ctx;
+        char *end = ctx->end;
+        size_t words = cell->plan->n_links * sizeof(uint64_t);
+
+        *ctx = cell->ctx;
+        ctx->own = (uint64_t *)(void *)(job + 1); /* the arena, as in exchange.c */
+        memcpy(ctx->own, cell->ctx.own, words);
+        ctx->brk = (char *)ctx->own + words;
+        ctx->end = end;
+}
+
+/* The request for a hook on another thread. NULL without memory. */
+static struct weir__cell *copy(struct weir__cell *cell)
+{
+        struct weir__cell *job = weir__cell_get(cell->loop);
+
+        if (!job)
+                return NULL;
+        copy_ctx(job, cell);
+        job->place = cell->place;
+        job->plan = cell->plan;
+        job->content_length = cell->content_length;
+        job->host_header = cell->host_header;
+        job->content_type = cell->content_type;
+        job->miss = cell->miss;
+        job->version = cell->version;
+        job->chunked = cell->chunked;
+        job->path = cell->path;
+        job->match = cell->match;
+        job->n_headers = cell->n_headers;
+        memcpy(job->header, cell->header, cell->n_headers * sizeof(cell->header[0]));
+        job->answer.n_fields = cell->answer.n_fields;
+        memcpy(job->answer.field, cell->answer.field,
+               cell->answer.n_fields * sizeof(cell->answer.field[0]));
+        job->answer.type = cell->answer.type;
+        job->answer.close = cell->answer.close;
+        job->work = (struct weir__job){ .of = cell };
+        if (copy_text(job))
+                return job;
+        weir__job_put(job);
+        return NULL;
+}
+
+static void send_away(struct weir__cell *job, struct weir__cell *cell)
+{
+        job->body = cell->body;
+        cell->body = (struct weir__buf){ 0 };
+        cell->ctx.body = (struct weir_str){ 0 };
+        job->job = cell->job; /* an earlier one, whose answer may still be in use */
+        cell->job = job;
+        job->away = true;
+        job->query.pool = job->form.pool = &job->app->heap;
+        job->wait.next = job->loop->jobs;
+        job->wait.prev = NULL;
+        if (job->loop->jobs)
+                job->loop->jobs->wait.prev = job;
+        job->loop->jobs = job;
+        atomic_fetch_add(&job->app->claims, 1); /* until weir__job_work() is through */
+}
+
+static void come_home(struct weir__cell *job)
+{
+        job->away = false;
+        job->query.pool = job->form.pool = &job->loop->pool;
+        *(job->wait.prev ? &job->wait.prev->wait.next : &job->loop->jobs) = job->wait.next;
+        if (job->wait.next)
+                job->wait.next->wait.prev = job->wait.prev;
+        job->work.done = true;
+}
+
+/* What was deferred last runs first. */
+static void join_defers(struct weir__cell *cell, struct weir__cell *job)
+{
+        struct weir__defer **end = &job->defers;
+
+        while (*end)
+                end = &(*end)->next;
+        *end = cell->defers;
+        cell->defers = job->defers;
+        job->defers = NULL;
+}
+
+static void take_over(struct weir__cell *cell)
+{
+        struct weir__cell *job = cell->job;
+        struct weir_ctx *ctx = &cell->ctx;
+
+        weir__body_drop(cell, &cell->answer.body);
+        cell->answer = job->answer;
+        job->answer.body.kind = WEIR__EMPTY;
+        ctx->status = job->ctx.status;
+        ctx->outcome = job->ctx.outcome;
+        ctx->flags |= job->ctx.flags & WEIR__OVERFLOW;
+        ctx->deadline_ns = job->ctx.deadline_ns;
+        memcpy(ctx->slot, job->ctx.slot, sizeof(ctx->slot));
+        memcpy(ctx->own, job->ctx.own, cell->plan->n_links * sizeof(uint64_t));
+        cell->body = job->body;
+        ctx->body = job->ctx.body;
+        job->body = (struct weir__buf){ 0 };
+        join_defers(cell, job);
+}
+
+static enum weir_flow refuse(struct weir_ctx *ctx, const char *why)
+{
+        weir_set_header(ctx, "Retry-After", "1");
+        return weir_refuse(ctx, 503, "%s", why);
+}
+
+enum weir_flow weir__job_run(struct weir_ctx *ctx, void *self)
+{
+        struct weir__cell *cell = weir__cell_of(ctx);
+        const struct weir__link *link = &ctx->links[ctx->at];
+        struct weir__cell *job;
+
+        if (!cell->loop->crew) /* in memory there is one thread */
+                return link->blocking(ctx, self);
+        job = copy(cell);
+        if (!job) {
+                WEIR__COUNT(cell->loop, out_of_memory);
+                return weir__answer_fixed(ctx, WEIR__STATIC_503);
+        }
+        job->work.fn = link->blocking;
+        job->work.self = self;
+        job->work.queued_ns = weir__now(&cell->loop->clock);
+        job->work.ticket = weir_suspend(ctx);
+        send_away(job, cell);
+        if (weir__crew_take(cell->loop->crew, job)) {
+                WEIR__COUNT(cell->loop, jobs);
+                return WEIR_WAIT;
+        }
+        atomic_fetch_sub(&cell->app->claims, 1);
+        come_home(job);
+        weir__wait_cancel(cell);
+        take_over(cell);
+        WEIR__COUNT(cell->loop, jobs_refused);
+        return refuse(ctx, "too much work is queued");
+}
+
+/* ---- On a thread of the crew. ---- */
+
+static bool is_too_late(const struct weir__cell *job)
+{
+        uint64_t limit = (uint64_t)job->app->options.worker_queue_ms * 1000000;
+
+        return weir__now(&job->loop->clock) - job->work.queued_ns > limit;
+}
+
+static enum weir_flow work(struct weir__cell *job)
+{
+        struct weir_ctx *ctx = &job->ctx;
+
+        if (!is_too_late(job))
+                return job->work.fn(ctx, job->work.self);
+        WEIR__CTX_COUNT(ctx, jobs_expired);
+        return refuse(ctx, "the work was queued for too long");
+}
+
+void weir__job_work(struct weir__cell *job, void *const *local)
+{
+        struct weir__app *app = job->app;
+        struct weir_ticket ticket = job->work.ticket;
+        enum weir_flow flow = WEIR_DONE;
+        struct weir_ctx *ctx;
+
+        job->ctx.local = local;
+        if (weir__wait_is_on(ticket)) /* else nobody would get its answer */
+                flow = work(job);
+        ctx = weir_claim(ticket);
+        if (ctx)
+                weir_resume(ctx, flow);
+        else
+                weir__wait_push(job);
+        atomic_fetch_sub(&app->claims, 1);
+}
+
+/* ---- On the loop again. ---- */
+
+void weir__job_end(struct weir__cell *job)
+{
+        struct weir__cell *cell = job->work.of;
+        struct weir__loop *loop = job->loop;
+
+        come_home(job);
+        cell->job = job->job;
+        job->job = NULL;
+        weir__job_put(job);
+        if (cell->over)
+                weir__cell_put(cell);
+        WEIR__COUNT(loop, jobs_discarded); /* who counts it sees it gone */
+}
+
+void weir__job_back(struct weir__cell *cell)
+{
+        come_home(cell->job);
+        take_over(cell);
+}
+
+unsigned weir__jobs_lost(struct weir__loop *loop)
+{
+        unsigned n = 0;
+
+        for (const struct weir__cell *job = loop->jobs; job; job = job->wait.next) {
+                const struct weir__link *link = &job->ctx.links[job->ctx.at];
+
+                weir_log(&loop->app->root, WEIR_LOG_ERROR,
+                         "%s %.*s: %s has not returned: its "
+                         "memory stays",
+                         job->ctx.pattern, WEIR_FMT(job->ctx.method_name),
+                         link->mw ? link->mw->name : "the handler");
+                n++;
+        }
+        return n;
+}
