@@ -1,8 +1,9 @@
 /*
  * race_server.c - loops, clients, readers of counters and stops, all at once, for ThreadSanitizer.
  *
- * Rounds of a server with several loops: client threads connect, ask, pipeline, send bodies, and
- * leave at random points, while others read counters and stop the server in the middle. At the end
+ * Rounds of a server with several loops and workers: client threads connect, ask, pipeline, send
+ * bodies, and leave at random points, also while their requests are with a worker or run into their
+ * deadline; others read counters and stop the server in the middle. At the end
  * of each round every request that was entered must have left, and every gauge must be zero.
  * WEIR_SOAK=1 runs 50 times as many rounds.
  */
@@ -10,6 +11,7 @@
 #include <weir/weir.h>
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -17,6 +19,7 @@
 #define ROUNDS  6
 
 static atomic_int entered, left, deferred;
+static struct weir_slot named; /* the same in every round */
 
 struct round {
         struct weir *app;
@@ -65,6 +68,31 @@ static enum weir_flow echo(struct weir_ctx *ctx, void *self)
         return weir_bytes(ctx, 200, "text/plain", ctx->body.len ? ctx->body : ctx->path);
 }
 
+/* On a worker: what it reads must stay, whatever becomes of the request meanwhile. */
+static enum weir_flow work(struct weir_ctx *ctx, void *self)
+{
+        for (int i = 0; i < 20; i++)
+                sched_yield();
+        check(weir_slot_get(ctx, named) && !strcmp(weir_slot_get(ctx, named), "arena"),
+              "what a slot points to has gone");
+        return echo(ctx, self);
+}
+
+static enum weir_flow name_it(struct weir_ctx *ctx, void *self)
+{
+        (void)self;
+        weir_slot_set(ctx, named, weir_cstr(ctx, WEIR_STR("arena")));
+        return WEIR_NEXT;
+}
+
+/* Now and then before the worker is through. */
+static enum weir_flow soon(struct weir_ctx *ctx, void *self)
+{
+        (void)self;
+        weir_deadline(ctx, weir_now(ctx) + 20000);
+        return WEIR_NEXT;
+}
+
 static enum weir_flow stop(struct weir_ctx *ctx, void *self)
 {
         (void)self;
@@ -82,10 +110,13 @@ static void one_visit(struct client *client)
                 "POST /echo/c HTTP/1.1\r\nHost: a\r\nContent-Length: 500\r\n\r\nhello",
                 "POST /small HTTP/1.1\r\nHost: a\r\nContent-Length: 50\r\n\r\nhello",
                 "GET /nope HTTP/1.1\r\nHost: a\r\n\r\n",
+                "GET /work/a HTTP/1.1\r\nHost: a\r\n\r\n",
+                "POST /work/b HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello",
+                "GET /hasty/work/c?x=1 HTTP/1.1\r\nHost: a\r\n\r\n",
                 "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
                 "GET /echo/half HTTP/1.1\r\nHo",
         };
-        const char *request = requests[rand_r(&client->seed) % 8];
+        const char *request = requests[rand_r(&client->seed) % 11];
         int fd = net_connect(client->round->port);
         char buf[4096];
 
@@ -133,12 +164,29 @@ static struct weir *make_app(void)
         static const struct weir_middleware mw = { .name = "count",
                                                    .on_request = enter,
                                                    .on_done = leave };
-        struct weir *app = weir_new(
-                &(struct weir_options){ .loops = 3, .log = drop_log, .drain_timeout_ms = 100 });
+        static const struct weir_middleware hasty = { .name = "hasty", .on_request = soon };
+        static const struct weir_middleware naming = { .name = "name",
+                                                       .blocking = true,
+                                                       .on_request = name_it };
+        static const struct weir_route_options blocking = { .blocking = true };
+        struct weir *app = weir_new(&(struct weir_options){ .loops = 3,
+                                                            .workers = 3,
+                                                            .worker_queue = 4,
+                                                            .log = drop_log,
+                                                            .drain_timeout_ms = 100 });
+        struct weir *below;
 
         weir_listen(app, "127.0.0.1:0", NULL);
         weir_use(app, &mw, NULL);
+        named = weir_slot(app, "named");
         weir_any(app, "/echo/{name}", echo, NULL);
+        below = weir_group(app, "/work", NULL);
+        weir_use(below, &naming, NULL);
+        weir_route(below, WEIR_ANY, "/{name}", work, NULL, &blocking);
+        below = weir_group(app, "/hasty", NULL);
+        weir_use(below, &hasty, NULL);
+        weir_use(below, &naming, NULL);
+        weir_route(below, WEIR_GET, "/work/{name}", work, NULL, &blocking);
         weir_route(app, WEIR_POST, "/small", echo, NULL,
                    &(struct weir_route_options){ .max_body = 10 });
         weir_get(app, "/stop", stop, NULL);

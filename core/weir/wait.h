@@ -22,8 +22,8 @@ extern "C" {
  * Only hooks that say so may wait: .waits of struct weir_middleware and struct weir_route_options.
  * A server none of whose routes waits pays nothing for it.
  *
- * Instead of all this, a hook may simply block where it says .blocking: weir then calls it on one of
- * its workers, with a ctx that is good on that thread, and goes on with what it returns. Its
+ * Instead of all this, a hook may simply block where it says .blocking: weir then calls it on one
+ * of its workers, with a ctx that is good on that thread, and goes on with what it returns. Its
  * weir_local() values are those of the worker. If its deadline, its client or a stop ends the
  * request first, the hook runs to its end all the same, and what it returns is dropped; what its
  * views and slots point to, and what was deferred, stays until then. The workers' number and queue
