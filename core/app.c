@@ -118,6 +118,24 @@ static void set_defaults(struct weir_options *options)
                 options->max_headers = 100;
         if (!options->pool_memory)
                 options->pool_memory = 16 << 20;
+        if (!options->idle_timeout_ms)
+                options->idle_timeout_ms = 75000;
+        if (!options->header_timeout_ms)
+                options->header_timeout_ms = 10000;
+        if (!options->body_timeout_ms)
+                options->body_timeout_ms = WEIR_INF;
+        if (!options->write_timeout_ms)
+                options->write_timeout_ms = WEIR_INF;
+        if (!options->min_body_rate)
+                options->min_body_rate = 256;
+        if (!options->min_write_rate)
+                options->min_write_rate = 256;
+        if (!options->rate_window_ms)
+                options->rate_window_ms = 10000;
+        if (!options->max_requests)
+                options->max_requests = WEIR_INF;
+        if (!options->max_age_ms)
+                options->max_age_ms = WEIR_INF;
         if (!options->workers)
                 options->workers = 8;
         if (!options->worker_queue)

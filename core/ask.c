@@ -202,7 +202,7 @@ static void add_field(struct weir__cell *cell, struct weir_str line)
 
         while (value < end && (*value == ' ' || *value == '\t'))
                 value++;
-        if (cell->n_headers == cell->max_headers) {
+        if (field == cell->header_end) {
                 cell->too_many_headers = true;
                 return;
         }
@@ -351,6 +351,7 @@ static void send_request(struct weir_asked *asked, struct weir_str text)
         enum weir__next next;
 
         cell->conn = asked;
+        cell->answer.close = false;
         cell->ctx.started_ns = weir__now(&cell->loop->clock);
         cell->ctx.peer = WEIR_STR("127.0.0.1:1");
         cell->ctx.client = WEIR_STR("127.0.0.1");

@@ -188,7 +188,7 @@ struct weir__cell {
         struct weir__loop *loop;
         struct weir__app *app;     /* which outlives the loop: for tickets */
         struct weir__header *header;
-        uint32_t max_headers;
+        struct weir__header *header_end;
         struct weir__wait wait;
         struct weir__job work;           /* of the copy of a request: job.h         */
 

@@ -48,8 +48,8 @@ static struct weir__cell *allocate(struct weir__app *app)
                 return NULL;
         memset(cell, 0, sizeof(*cell));
         cell->app = app;
-        cell->max_headers = app->options.max_headers;
         cell->header = (struct weir__header *)((char *)(cell + 1) + arena);
+        cell->header_end = cell->header + app->options.max_headers;
         cell->ctx.end = (char *)cell->header;
         return cell;
 }
@@ -90,7 +90,6 @@ static WEIR__INLINE struct weir__cell *clean(struct weir__cell *cell)
         cell->path.text = NULL;
         cell->answer.type = (struct weir_str){ 0 };
         cell->answer.n_fields = 0;
-        cell->answer.close = false;
         ctx->links = NULL;
         ctx->at = ctx->status = 0;
         ctx->outcome = ctx->n_params = ctx->flags = 0;

@@ -27,8 +27,7 @@ static void verdict(struct weir__cell *cell)
 {
         weir__chain_unwind(cell);
         cell->phase = WEIR__ANSWERED;
-        if (atomic_load_explicit(&cell->loop->draining, memory_order_relaxed) ||
-            (cell->chunked && !cell->loop->transport->checks_chunks))
+        if (weir__is_draining(cell->loop))
                 cell->answer.close = true;
 }
 
@@ -171,6 +170,15 @@ enum weir__next weir__exchange_end(struct weir__cell *cell)
                 return WEIR__WAIT;
         verdict(cell);
         return WEIR__READ;
+}
+
+void weir__exchange_too_slow(struct weir__cell *cell)
+{
+        if (cell->ctx.flags & WEIR__UNWOUND)
+                return;
+        weir_fail(&cell->ctx, 408, "the body comes in too slowly");
+        cell->answer.close = true;
+        verdict(cell);
 }
 
 /* ---- Waits that end. ---- */

@@ -29,6 +29,9 @@ enum weir__next weir__exchange_head(struct weir__cell *cell, struct weir_str ver
 enum weir__next weir__exchange_body(struct weir__cell *cell, const char *data, size_t size);
 enum weir__next weir__exchange_end(struct weir__cell *cell);
 
+/* The body comes in too slowly: 408 is the answer, unless there is one. */
+void weir__exchange_too_slow(struct weir__cell *cell);
+
 /* What ends a wait, once the cell is back. */
 enum weir__next weir__exchange_resume(struct weir__cell *cell, enum weir_flow flow);
 enum weir__next weir__exchange_again(struct weir__cell *cell);  /* calls the same hook */

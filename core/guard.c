@@ -63,6 +63,8 @@ static void content_length(struct weir__cell *cell, struct weir_str v)
 static void transfer_encoding(struct weir__cell *cell, struct weir_str v)
 {
         cell->chunked = v.len == 7 && weir__same_token(v.ptr, "chunked", 7);
+        if (!cell->loop->transport->checks_chunks)
+                cell->answer.close = true;
         if (v.ptr[v.len] == ' ' || v.ptr[v.len] == '\t') /* MHD 0.9.75 compares with them */
                 refuse(&cell->guard, WEIR_GUARD_TRANSFER_ENCODING);
         if (!cell->chunked) {

@@ -107,6 +107,7 @@ libweircore_la_SOURCES = \
   core/version.c \
   core/wait.c \
   core/wait.h \
+  core/watch.c \
   core/wire.c
 
 pkginclude_HEADERS += \

@@ -40,7 +40,6 @@ static void *on_target(void *self, const char *uri, struct MHD_Connection *conne
         struct weir_ctx *ctx;
         char *mark;
 
-        mhd->callbacks++;
         if (!cell) {
                 WEIR__COUNT(mhd->loop, out_of_memory);
                 return NULL;
@@ -48,6 +47,9 @@ static void *on_target(void *self, const char *uri, struct MHD_Connection *conne
         ctx = &cell->ctx;
         conn->cell = cell;
         cell->conn = conn;
+        if (--conn->requests_left == 0)
+                conn->closing = true;
+        cell->answer.close = conn->closing;
         ctx->started_ns = weir__now(&mhd->loop->clock);
         ctx->peer = conn->peer;
         ctx->client = conn->client;
@@ -93,7 +95,7 @@ static void walk_fields(struct weir__mhd *mhd, struct MHD_Connection *connection
         struct weir__field_walk *walk = &mhd->walk;
         size_t size;
 
-        *walk = (struct weir__field_walk){ cell, cell->header, cell->header + cell->max_headers,
+        *walk = (struct weir__field_walk){ cell, cell->header, cell->header_end,
                                      version + 8 + 2, false };
         MHD_get_connection_values_n(connection, MHD_HEADER_KIND, on_field, walk);
         cell->n_headers = (uint16_t)(walk->at - cell->header);
@@ -255,7 +257,6 @@ static void on_completed(void *self, struct MHD_Connection *connection, void **r
         struct weir__cell *cell = *request;
         struct weir__conn *conn;
 
-        mhd->callbacks++;
         if (!cell)
                 return;
         *request = NULL;
@@ -293,6 +294,7 @@ static void open_connection(struct weir__mhd *mhd, struct MHD_Connection *connec
                 mhd->conns->prev = conn;
         mhd->conns = conn;
         weir__leave_watch(mhd, conn);
+        weir__watch_add(mhd, conn);
 }
 
 static void close_connection(struct weir__mhd *mhd, struct weir__conn *conn)
@@ -302,6 +304,7 @@ static void close_connection(struct weir__mhd *mhd, struct weir__conn *conn)
         if (!conn)
                 return;
         weir__leave_forget(mhd, conn);
+        weir__watch_remove(mhd, conn);
         weir__timer_cancel(&mhd->short_timers, &conn->swallow);
         *(conn->prev ? &conn->prev->next : &mhd->conns) = conn->next;
         if (conn->next)
@@ -314,7 +317,6 @@ static void on_connection(void *self, struct MHD_Connection *connection, void **
 {
         struct weir__mhd *mhd = self;
 
-        mhd->callbacks++;
         if (code == MHD_CONNECTION_NOTIFY_STARTED)
                 open_connection(mhd, connection, context);
         else
@@ -416,7 +418,7 @@ struct weir__mhd *weir__mhd_new(struct weir__loop *loop, int wake_fd, const char
                 mhd->epoll_fd = MHD_get_daemon_info(mhd->daemon, MHD_DAEMON_INFO_EPOLL_FD)
                                         ->epoll_fd;
                 if (epoll_ctl(mhd->epoll_fd, EPOLL_CTL_ADD, wake_fd, &wake) == 0 &&
-                    weir__leave_init(mhd) && weir__linger_init(mhd))
+                    weir__leave_init(mhd) && weir__watch_init(mhd) && weir__linger_init(mhd))
                         return mhd;
         }
         weir__mhd_free(mhd);
@@ -431,6 +433,7 @@ void weir__mhd_free(struct weir__mhd *mhd)
         if (mhd->daemon)
                 MHD_stop_daemon(mhd->daemon);
         weir__leave_finish(mhd);
+        weir__watch_finish(mhd);
         if (mhd->linger_fd > 0)
                 close(mhd->linger_fd);
         weir__responses_finish(mhd);

@@ -32,6 +32,19 @@ struct weir__responses {
         char                   date[WEIR__DATE_LEN];
 };
 
+/* What a connection did when it was last looked at: watch.c. */
+struct weir__watch {
+        struct weir__timer timer;
+        uint64_t           opened_ns;
+        uint64_t           since_ns;      /* it is in this state                          */
+        uint64_t           window_ns;     /* its rate is measured since                   */
+        uint64_t           moved;         /* bytes when that began                        */
+        uint32_t           requests_left; /* another number: another request              */
+        uint8_t            state;
+        bool               quiet;         /* IDLE: it does not send a head bit by bit     */
+        bool               old;           /* max_age_ms has passed                        */
+};
+
 /* A connection: what MHD keeps for us as its socket context. */
 struct weir__conn {
         struct weir__conn     *prev, *next;
@@ -40,6 +53,9 @@ struct weir__conn {
         struct weir__timer     swallow;  /* while a refused body comes in */
         struct weir__timer     leave;    /* while it leaves: leave.c      */
         int                    fd;
+        uint32_t               requests_left; /* until it is closed behind one       */
+        bool                   closing;       /* behind its next answer              */
+        struct weir__watch     watch;
         struct weir_str        peer, client; /* views of address, as in ctx */
         char                   address[64];  /* "127.0.0.1:80", "[::1]:80", "unix" */
 };
@@ -57,7 +73,7 @@ struct weir__mhd {
         struct weir__loop    *loop;
         struct weir__conn    *conns;
         unsigned              n_conns;
-        unsigned              callbacks;  /* in this turn */
+        unsigned              callbacks;  /* of requests, in this turn */
         struct weir__field_walk     walk;
         struct weir_str       last_path;  /* of the last target, for keep_raw() only */
         int                   epoll_fd;   /* MHD's own */
@@ -68,6 +84,8 @@ struct weir__mhd {
         bool                  exact;      /* heads lie in memory as they were sent: 0.9.75 */
         struct weir__timers   short_timers, linger_timers; /* 2 s: swallowing, lingering */
         struct weir__timers   leave_timers;
+        struct weir__timers   watches;     /* all connections */
+        int                   watch_fd;    /* a timer, in the set of MHD */
         struct weir__linger  *lingers;
         unsigned              n_lingers;
         int                   linger_fd;   /* an epoll set of their sockets, in that of MHD */
@@ -162,6 +180,17 @@ static inline bool weir__leave_is_due(struct weir__mhd *mhd)
 {
         return mhd->callbacks == 0 || mhd->leave_timers.first || ++mhd->busy_turns == 64;
 }
+
+/* ---- watch.c ---- */
+
+/* False without a descriptor. */
+bool weir__watch_init(struct weir__mhd *mhd);
+void weir__watch_finish(struct weir__mhd *mhd);
+void weir__watch_add(struct weir__mhd *mhd, struct weir__conn *conn);
+void weir__watch_remove(struct weir__mhd *mhd, struct weir__conn *conn);
+
+/* Cuts the connections that take too long, of those that are to be looked at now. */
+void weir__watch_turn(struct weir__mhd *mhd);
 
 /* ---- linger.c ---- */
 

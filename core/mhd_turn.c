@@ -16,7 +16,7 @@
 #include <sys/socket.h>
 
 #define MHD_EVENTS 128
-#define OWN_EVENTS 4 /* descriptors in MHD's set that are no connections */
+#define OWN_EVENTS 5 /* descriptors in MHD's set that are no connections */
 
 static void expire(struct weir__mhd *mhd)
 {
@@ -94,8 +94,10 @@ void weir__mhd_turn(struct weir__mhd *mhd, int wait_ms)
         wait_ms = shorter(wait_ms, next_timer_ms(mhd));
         mhd->callbacks = 0;
         MHD_run_wait(mhd->daemon, mhd_sleeps ? wait_ms : 0);
-        if (weir__leave_is_due(mhd))
+        if (weir__leave_is_due(mhd)) {
                 weir__leave_turn(mhd);
+                weir__watch_turn(mhd);
+        }
         if (!mhd_sleeps && mhd->callbacks == 0 && wait_ms != 0)
                 sleep_outside(mhd, wait_ms);
         expire(mhd);

@@ -57,6 +57,7 @@ http_sources = \
   tests/http_load.c \
   tests/http_malformed.c \
   tests/http_split.c \
+  tests/http_watch.c \
   tests/kit.h \
   tests/net.h
 

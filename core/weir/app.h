@@ -71,6 +71,15 @@ struct weir_options {
         void *log_arg;
         int64_t drain_delay_ms;           /* serve on, saying close, before draining; 0: none */
         int64_t drain_timeout_ms;         /* for requests in flight at stop; 0: 20 s */
+        int64_t idle_timeout_ms;          /* between requests; 0: 75 s; then closed silently */
+        int64_t header_timeout_ms;        /* for the head; 0: 10 s; then 408, closed */
+        int64_t body_timeout_ms;          /* for the body; 0: no limit; then 408, closed */
+        int64_t write_timeout_ms;         /* for the answer to arrive; 0: no limit; then closed */
+        int64_t min_body_rate;            /* bytes a second; 0: 256; WEIR_NONE: any; then 408 */
+        int64_t min_write_rate;           /* the same of the answer; then closed */
+        int64_t rate_window_ms;           /* that rates are measured in; 0: 10 s */
+        int64_t max_requests;             /* of a connection; 0: no limit; the last says close */
+        int64_t max_age_ms;               /* of a connection; 0: no limit; then the same */
         unsigned workers;                 /* threads for what blocks; 0: 8; none if nothing does */
         unsigned worker_queue;            /* that may wait for one; 0: 128; beyond: 503 */
         int64_t worker_queue_ms;          /* for how long; 0: 2 s; WEIR_INF: no limit; then 503 */
@@ -286,6 +295,10 @@ struct weir_stats {
         uint64_t connections;                /* accepted                                          */
         uint64_t connections_open;           /* gauge                                             */
         uint64_t connections_refused;        /* over max_connections, closed                      */
+        uint64_t idle_closed;                /* after idle_timeout_ms, or idle at max_age_ms      */
+        uint64_t header_timeouts;            /* cut off: the head took too long                   */
+        uint64_t body_timeouts;              /* 408: so did the body, or was too slow             */
+        uint64_t write_timeouts;             /* cut off: the client reads too slowly              */
         uint64_t requests;                   /* with a complete head                              */
         uint64_t requests_in_flight;         /* gauge                                             */
         uint64_t requests_waiting;           /* gauge: those of them that are suspended           */
