@@ -6,4 +6,5 @@ EXTRA_DIST += \
   docs/middleware.md \
   docs/recipes.md \
   docs/rest-api.md \
-  docs/testing.md
+  docs/testing.md \
+  docs/timeout.md

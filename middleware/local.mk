@@ -17,7 +17,9 @@ libweircore_la_SOURCES += \
   middleware/parts.c \
   middleware/parts.h \
   middleware/range.c \
-  middleware/range.h
+  middleware/range.h \
+  middleware/timeout.c
 
 pkginclude_HEADERS += \
-  middleware/weir/files.h
+  middleware/weir/files.h \
+  middleware/weir/timeout.h

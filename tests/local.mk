@@ -37,6 +37,7 @@ unit_sources = \
   tests/test_router_model.c \
   tests/test_server.c \
   tests/test_setup.c \
+  tests/test_timeout.c \
   tests/test_version.c
 
 # ---- Sockets: one Criterion program, tests/http, made of all tests/http_*.c. ----
