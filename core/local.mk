@@ -67,6 +67,8 @@ libweircore_la_SOURCES = \
   core/mhd_slot.c \
   core/mhd_turn.c \
   core/mhd_wait.c \
+  core/network.c \
+  core/network.h \
   core/number.c \
   core/number.h \
   core/path.c \

@@ -27,6 +27,7 @@ unit_sources = \
   tests/test_json_fault.c \
   tests/test_json_read.c \
   tests/test_json_write.c \
+  tests/test_network.c \
   tests/test_number.c \
   tests/test_path.c \
   tests/test_request.c \
