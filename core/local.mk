@@ -79,6 +79,8 @@ libweircore_la_SOURCES = \
   core/peer.c \
   core/plan.h \
   core/problem.c \
+  core/proxy.c \
+  core/proxy.h \
   core/request.c \
   core/route.c \
   core/router.c \

@@ -30,6 +30,7 @@ unit_sources = \
   tests/test_network.c \
   tests/test_number.c \
   tests/test_path.c \
+  tests/test_proxy.c \
   tests/test_request.c \
   tests/test_run.c \
   tests/test_router.c \

@@ -1,4 +1,4 @@
-/* test_network.c - claims about addresses, after RFC 4291 and RFC 5952, and about networks, after RFC 4632. */
+/* test_network.c - claims about addresses (RFC 4291, RFC 5952) and networks (RFC 4632). */
 #include "network.h"
 
 #include <arpa/inet.h>
