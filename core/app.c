@@ -327,6 +327,7 @@ static void free_lists(struct weir__app *app)
         for (struct weir__listen *listen = app->listens, *next; listen; listen = next) {
                 next = listen->next;
                 free(listen->address);
+                free(listen->trusted);
                 free(listen);
         }
         for (struct weir_static *fixed = app->statics, *next; fixed; fixed = next) {

@@ -47,11 +47,14 @@ struct weir {
         struct weir_scope_options options;
 };
 
+struct weir__networks;
+
 struct weir__listen {
         struct weir__listen       *next;
         char                      *address;
-        struct weir_listen_options options;
-        uint16_t                   port; /* once bound */
+        struct weir_listen_options options; /* as checked, without trusted_proxies */
+        struct weir__networks     *trusted; /* those, or NULL                      */
+        uint16_t                   port;    /* once bound                          */
 };
 
 struct weir__local_def {

@@ -32,7 +32,7 @@ int weir__door_init(struct weir__door *door, int wake_fd)
                 if (!watch(door->epoll_fd, door->sockets[i].fd, EPOLLIN, &door->sockets[i]))
                         return -errno;
         }
-        return 0;
+        return weir__callers_init(door);
 }
 
 static struct weir__worker *least_loaded(const struct weir__door *door, unsigned *total)
@@ -53,12 +53,21 @@ static struct weir__worker *least_loaded(const struct weir__door *door, unsigned
         return best;
 }
 
-static void hand_over(struct weir__door *door, const struct weir__arrival *arrival)
+bool weir__door_is_full(const struct weir__door *door)
+{
+        unsigned total;
+
+        least_loaded(door, &total);
+        return total + door->n_callers >= door->max_connections;
+}
+
+void weir__door_hand_over(struct weir__door *door, const struct weir__arrival *arrival)
 {
         unsigned total;
         struct weir__worker *worker = least_loaded(door, &total);
 
-        if (total >= door->max_connections || !weir__worker_take(worker, arrival)) {
+        if (total + door->n_callers >= door->max_connections ||
+            !weir__worker_take(worker, arrival)) {
                 WEIR__COUNT(door, connections_refused);
                 close(arrival->fd);
         }
@@ -76,7 +85,10 @@ static bool accept_one(struct weir__door *door, struct weir__socket *sock)
                         arrival.address.ss_family = AF_UNIX;
                         arrival.address_len = sizeof(sa_family_t);
                 }
-                hand_over(door, &arrival);
+                if (sock->proxy_protocol)
+                        weir__caller_take(door, sock, &arrival);
+                else
+                        weir__door_hand_over(door, &arrival);
                 return true;
         }
         if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
@@ -112,11 +124,17 @@ void weir__door_run(struct weir__door *door, int wait_ms)
 
         while (wait_ms < 0 || (now = now_ms()) < end_ms) {
                 int left = wait_ms < 0 ? -1 : (int)(end_ms - now);
-                int n = epoll_wait(door->epoll_fd, events, 16, left);
+                int due = weir__callers_expire(door);
+                int n = epoll_wait(door->epoll_fd, events, 16,
+                                   due >= 0 && (left < 0 || due < left) ? due : left);
 
                 for (int i = 0; i < n; i++) {
                         if (!events[i].data.ptr)
                                 return;
+                        if (events[i].data.ptr == door) {
+                                weir__callers_turn(door);
+                                continue;
+                        }
                         for (int batch = 0; batch < 256; batch++) {
                                 if (!accept_one(door, events[i].data.ptr))
                                         break;
@@ -137,10 +155,13 @@ void weir__door_close(struct weir__door *door)
                 }
                 weir__listen_close(&door->sockets[i]);
         }
+        weir__callers_turn(door);
+        weir__callers_finish(door);
 }
 
 void weir__door_finish(struct weir__door *door)
 {
+        weir__callers_finish(door);
         for (unsigned i = 0; i < door->n_sockets; i++)
                 weir__listen_close(&door->sockets[i]);
         if (door->epoll_fd >= 0)

@@ -16,6 +16,8 @@ struct weir__door {
         int                    epoll_fd;
         bool                   warned;   /* of descriptors running out, once      */
         bool                   paused;   /* accepts nothing until the next wait   */
+        unsigned               n_callers;  /* connections that owe a PROXY header...   */
+        int                    callers_fd; /* ...and an epoll set of them, in epoll_fd */
         struct weir__counters  counters; /* of what never reached a loop          */
 };
 
@@ -29,5 +31,29 @@ void weir__door_run(struct weir__door *door, int wait_ms);
 void weir__door_close(struct weir__door *door);
 
 void weir__door_finish(struct weir__door *door);
+
+/* Is there no room for another connection? */
+bool weir__door_is_full(const struct weir__door *door);
+
+/* Gives a connection to a loop, or closes it. */
+void weir__door_hand_over(struct weir__door *door, const struct weir__arrival *arrival);
+
+/* ---- door_proxy.c: connections that start with a PROXY header. ---- */
+
+/* 0 or -errno. */
+int weir__callers_init(struct weir__door *door);
+
+/* Takes in a connection that was accepted: it goes to a loop, or waits, or is closed. */
+void weir__caller_take(struct weir__door *door, struct weir__socket *sock,
+                       struct weir__arrival *arrival);
+
+/* Looks at those of which more has come. */
+void weir__callers_turn(struct weir__door *door);
+
+/* Closes those whose time is up; the milliseconds until the next one's is, or -1. */
+int weir__callers_expire(struct weir__door *door);
+
+/* Closes all. */
+void weir__callers_finish(struct weir__door *door);
 
 #endif

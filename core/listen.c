@@ -228,7 +228,8 @@ int weir__listen_open(struct weir__socket *sock, const char *address,
         bool is_unix = !strncmp(address, "unix:", 5);
         int code;
 
-        *sock = (struct weir__socket){ .fd = -1 };
+        *sock = (struct weir__socket){ .fd = -1, .proxy_protocol = options->proxy_protocol };
+        sock->callers.after_ns = (uint64_t)options->proxy_timeout_ms * 1000000;
         if (options->backlog < 0 || options->unix_mode > 0777)
                 return fail(error, size, address,
                             "backlog must not be negative, unix_mode at most "

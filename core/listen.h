@@ -3,6 +3,7 @@
 #define WEIR_CORE_LISTEN_H
 
 #include "app.h"
+#include "timer.h"
 #include <sys/stat.h>
 
 /* An open listening socket. */
@@ -12,6 +13,9 @@ struct weir__socket {
         const char *path;    /* of a unix socket, part of the address it was made of  */
         dev_t       dev;     /* the file that bind() made: only that one is removed   */
         ino_t       ino;
+        bool        proxy_protocol;
+        const struct weir__networks *trusted; /* where its header may come from; NULL: anywhere */
+        struct weir__timers          callers; /* connections that owe one: door_proxy.c         */
 };
 
 /* 0, or -1 with a sentence in `error` that names the address. */

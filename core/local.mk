@@ -26,6 +26,7 @@ libweircore_la_SOURCES = \
   core/decimal.c \
   core/door.c \
   core/door.h \
+  core/door_proxy.c \
   core/due.c \
   core/due.h \
   core/dump.c \

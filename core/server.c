@@ -273,6 +273,7 @@ static bool open_sockets(struct weir__server *server)
                         return false;
                 }
                 listen->port = sock->port;
+                sock->trusted = listen->trusted;
         }
         return true;
 }

@@ -6,6 +6,7 @@
  */
 #include "app.h"
 #include "bytes.h"
+#include "network.h"
 
 #include <stdlib.h>
 
@@ -252,6 +253,31 @@ struct weir_static *weir_static(struct weir *scope, int status, const char *type
         return fixed;
 }
 
+/* What only a listener behind a proxy has. */
+static void check_proxy(struct weir__app *app, struct weir__listen *listen)
+{
+        struct weir_listen_options *options = &listen->options;
+        const char *networks = options->trusted_proxies;
+        char why[256];
+
+        options->trusted_proxies = NULL; /* the caller's */
+        if (!options->proxy_protocol && (networks || options->proxy_timeout_ms))
+                weir__error(app,
+                            "listen \"%s\": trusted_proxies and proxy_timeout_ms are about "
+                            "proxy_protocol: set that too",
+                            listen->address);
+        if (options->proxy_timeout_ms < 0 || options->proxy_timeout_ms > 60000)
+                weir__error(app, "listen \"%s\": proxy_timeout_ms must be 1 to 60000, not %lld",
+                            listen->address, (long long)options->proxy_timeout_ms);
+        if (!options->proxy_timeout_ms)
+                options->proxy_timeout_ms = 3000;
+        if (!networks)
+                return;
+        listen->trusted = weir__networks_new(networks, why, sizeof(why));
+        if (!listen->trusted)
+                weir__error(app, "listen \"%s\": trusted_proxies: %s", listen->address, why);
+}
+
 void weir_listen(struct weir *scope, const char *address, const struct weir_listen_options *options)
 {
         struct weir__listen *listen;
@@ -271,4 +297,6 @@ void weir_listen(struct weir *scope, const char *address, const struct weir_list
         listen->address = weir__keep(scope, strdup(address));
         *scope->app->last_listen = listen;
         scope->app->last_listen = &listen->next;
+        if (listen->address)
+                check_proxy(scope->app, listen);
 }

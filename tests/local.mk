@@ -59,6 +59,7 @@ http_sources = \
   tests/http_leave.c \
   tests/http_load.c \
   tests/http_malformed.c \
+  tests/http_proxy.c \
   tests/http_split.c \
   tests/http_watch.c \
   tests/kit.h \

@@ -107,6 +107,32 @@ Test(setup, an_address_that_is_none_is_quoted)
         }
 }
 
+/* An app whose one listener has these options. */
+static struct weir *app_behind(const struct weir_listen_options *options)
+{
+        struct weir *app = quiet_app();
+
+        weir_listen(app, "127.0.0.1:0", options);
+        return app;
+}
+
+Test(setup, a_wrong_listener_behind_a_proxy_is_named)
+{
+        refused(app_behind(&(struct weir_listen_options){ .proxy_protocol = true,
+                                                          .trusted_proxies = "::1, 10.0.0.0/33" }),
+                "127.0.0.1:0|\"10.0.0.0/33\"");
+        refused(app_behind(&(struct weir_listen_options){ .proxy_protocol = true,
+                                                          .proxy_timeout_ms = 60001 }),
+                "127.0.0.1:0|proxy_timeout_ms|60000|60001");
+        refused(app_behind(&(struct weir_listen_options){ .proxy_protocol = true,
+                                                          .proxy_timeout_ms = -1 }),
+                "127.0.0.1:0|proxy_timeout_ms|-1");
+        refused(app_behind(&(struct weir_listen_options){ .trusted_proxies = "::1" }),
+                "127.0.0.1:0|proxy_protocol");
+        refused(app_behind(&(struct weir_listen_options){ .proxy_timeout_ms = 1000 }),
+                "127.0.0.1:0|proxy_protocol");
+}
+
 Test(setup, only_the_root_listens)
 {
         struct weir *app = quiet_app();

@@ -225,12 +225,19 @@ WEIR_API struct weir_static *weir_static(struct weir *scope, int status, const c
 /* ---- Listeners. ---- */
 
 struct weir_listen_options {
-        int      backlog;   /* 0: 4096, which the kernel cuts to net.core.somaxconn */
-        unsigned unix_mode; /* permission bits of a unix socket; 0: 0660            */
-        uint64_t reserved[4];
+        int         backlog;          /* 0: 4096, which the kernel cuts to net.core.somaxconn     */
+        unsigned    unix_mode;        /* permission bits of a unix socket; 0: 0660                */
+        bool        proxy_protocol;   /* each connection starts with a header, version 1 or 2     */
+        const char *trusted_proxies;  /* networks it is taken from; NULL: wherever it comes from  */
+        int64_t     proxy_timeout_ms; /* for it to come; 0: 3 s, at most a minute                 */
+        uint64_t    reserved[4];
 };
 
 /*
+ * With .proxy_protocol a connection comes through a proxy that says for whom, in the form of
+ * https://www.haproxy.org/download/2.8/doc/proxy-protocol.txt: that is then the peer. What starts
+ * otherwise, or comes from elsewhere than .trusted_proxies (as in struct weir_options), is closed.
+ *
  * "127.0.0.1:8080", "[::1]:8080", "localhost:8080", "*:8080" (every address, v4 and v6), or
  * "unix:/run/app.sock" (a stale socket file is replaced, a live one or another file is an error).
  * Port 0 lets the kernel choose. Without any listener an app serves 127.0.0.1:8080.
@@ -321,7 +328,9 @@ struct weir_stats {
         uint64_t buffers_heap;               /* buffers that the pool did not have                */
         uint64_t linger_cut;                 /* refused uploads cut off before their end          */
         uint64_t out_of_memory;              /* requests dropped because malloc failed            */
-        uint64_t reserved[16];
+        uint64_t proxy_refused;              /* connections without the PROXY header that is due  */
+        uint64_t proxy_timeouts;             /* whose header did not come in time                 */
+        uint64_t reserved[14];
 };
 
 /* Fills *stats; each value is exact, all of them not of one moment. Any thread. */
