@@ -3,6 +3,7 @@
  */
 #include "app.h"
 #include "ask.h"
+#include "forwarded.h"
 #include "server.h"
 
 #include <stdio.h>
@@ -172,6 +173,7 @@ static void check_options(struct weir__app *app)
         if (options->scope.host)
                 weir__error(app, "options: the root takes no host: use weir_group() for \"%s\"",
                             options->scope.host);
+        weir__forwarded_setup(app);
 }
 
 static bool add_fixed(struct weir__app *app, int number, int status, const char *title)
@@ -359,6 +361,7 @@ void weir_free(struct weir *root)
         if (app->error != no_memory)
                 free(app->error);
         free(app->name);
+        free(app->trusted);
         pthread_mutex_destroy(&app->lock);
         free(app);
 }

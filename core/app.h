@@ -101,6 +101,7 @@ struct weir__app {
         struct weir__clock      clock;
         struct weir__route     *routes, **last_route;
         struct weir__listen    *listens, **last_listen;
+        struct weir__networks  *trusted; /* of trusted_proxies, or NULL */
         struct weir_static     *statics, **last_static;
         const struct weir_static *fixed[WEIR__STATICS];
         char                   *slots[WEIR_MAX_SLOTS];

@@ -6,6 +6,7 @@
  * and the connection is closed slowly, so that the client can read it.
  */
 #include "exchange.h"
+#include "forwarded.h"
 #include "guard.h"
 #include "hint.h"
 #include "log.h"
@@ -108,6 +109,7 @@ enum weir__next weir__exchange_head(struct weir__cell *cell, struct weir_str ver
         cell->phase = WEIR__HEAD;
         if (reason)
                 return guard_refusal(cell, reason);
+        weir__forwarded(cell);
         weir__route(cell);
         ctx->pattern = cell->place->pattern;
         ctx->route_id = cell->place->id;

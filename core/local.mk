@@ -34,6 +34,8 @@ libweircore_la_SOURCES = \
   core/exchange.h \
   core/fields.c \
   core/fields.h \
+  core/forwarded.c \
+  core/forwarded.h \
   core/freeze.c \
   core/guard.c \
   core/guard.h \

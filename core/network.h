@@ -29,7 +29,7 @@ bool weir__peer_parse(struct weir_str text, struct weir__address *address);
 struct weir__address weir__address_of(const struct sockaddr_storage *from);
 
 /* Writes an IPv4 or IPv6 address in its one usual form (RFC 5952), and gives its length. */
-#define WEIR__ADDRESS_TEXT 46
+#define WEIR__ADDRESS_TEXT 48
 size_t weir__address_print(const struct weir__address *address, char out[WEIR__ADDRESS_TEXT]);
 
 /*

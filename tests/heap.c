@@ -214,6 +214,12 @@ static enum weir_flow large(struct weir_ctx *ctx, void *self)
         return weir_bytes(ctx, 200, "text/plain", (struct weir_str){ bytes, sizeof(bytes) });
 }
 
+static enum weir_flow who(struct weir_ctx *ctx, void *self)
+{
+        (void)self;
+        return weir_textf(ctx, 200, "%.*s", WEIR_FMT(ctx->client));
+}
+
 static void drop_log(void *arg, enum weir_level level, const char *line)
 {
         (void)arg, (void)level, (void)line;
@@ -224,7 +230,11 @@ static struct weir *make_app(void)
         static const struct weir_middleware mw = { .name = "pass",
                                                    .on_request = pass,
                                                    .on_response = passed };
-        struct weir *app = weir_new(&(struct weir_options){ .loops = 1, .log = drop_log });
+        struct weir *app = weir_new(
+                &(struct weir_options){ .loops = 1,
+                                        .log = drop_log,
+                                        .trusted_proxies = "127.0.0.1, 10.0.0.0/8, unix",
+                                        .forwarded = WEIR_FORWARDED });
         struct weir *group = weir_group(app, "/group", NULL);
 
         weir_listen(app, "127.0.0.1:0", NULL);
@@ -241,6 +251,7 @@ static struct weir *make_app(void)
         weir_get(app, "/moved", moved, NULL);
         weir_get(app, "/stream", stream, NULL);
         weir_get(app, "/large", large, NULL);
+        weir_get(app, "/client", who, NULL);
         weir_use_files(app, &(struct weir_files){ .root = "/", .prefix = "/files" });
         return app;
 }
@@ -265,6 +276,8 @@ static const struct ask {
           200, 1 },
         { "POST /small HTTP/1.1\r\n" H "Content-Length: 40\r\n\r\n" E, 413, 0 },
         { "GET /moved HTTP/1.1\r\n" H "\r\n", 302, 0 },
+        { "GET /client HTTP/1.1\r\n" H "Forwarded: for=192.0.2.43, for=10.0.0.1\r\n\r\n", 200, 10 },
+        { "GET /client HTTP/1.1\r\n" H "Forwarded: for=\"[2001:db8::17]\"\r\n\r\n", 200, 12 },
         { "GET /nowhere HTTP/1.1\r\n" H "\r\n", 404, 0 },
         { "GET /files/none HTTP/1.1\r\n" H "\r\n", 404, 0 },
         { "GET /files/tmp HTTP/1.1\r\n" H "\r\n", 308, 0 },

@@ -20,6 +20,7 @@ unit_sources = \
   tests/test_files_ask.c \
   tests/test_files_content.c \
   tests/test_files_out.c \
+  tests/test_forwarded.c \
   tests/test_guard.c \
   tests/test_http_date.c \
   tests/test_json_bind.c \
@@ -81,6 +82,7 @@ fuzzers = \
   tests/fuzz_cookie \
   tests/fuzz_files \
   tests/fuzz_form \
+  tests/fuzz_forwarded \
   tests/fuzz_guard \
   tests/fuzz_json_bind \
   tests/fuzz_json_dump \

@@ -54,6 +54,13 @@ enum weir_level {
 /* Gets one line without a line end, control bytes escaped. Called from any thread. */
 typedef void weir_log_fn(void *arg, enum weir_level level, const char *line);
 
+/* Which field of a request says for whom a proxy sent it. */
+enum weir_forwarded {
+        WEIR_FORWARDED_NONE,  /* none: the client is the peer */
+        WEIR_X_FORWARDED_FOR, /* X-Forwarded-For              */
+        WEIR_FORWARDED,       /* Forwarded (RFC 7239)         */
+};
+
 struct weir_options {
         struct weir_scope_options scope;  /* of the root */
         const char *name;                 /* in log lines; NULL: "weir" */
@@ -83,7 +90,9 @@ struct weir_options {
         unsigned workers;                 /* threads for what blocks; 0: 8; none if nothing does */
         unsigned worker_queue;            /* that may wait for one; 0: 128; beyond: 503 */
         int64_t worker_queue_ms;          /* for how long; 0: 2 s; WEIR_INF: no limit; then 503 */
-        uint64_t reserved[6];
+        const char *trusted_proxies;      /* networks: "10.0.0.0/8, ::1/128, unix"; NULL: none */
+        enum weir_forwarded forwarded;    /* the field that they set, for ctx->client */
+        uint64_t reserved[4];
 };
 
 /* A new app: its root scope. NULL only when memory is out. weir_free() frees all of it. */
