@@ -87,6 +87,7 @@ fuzzers = \
   tests/fuzz_json_bind \
   tests/fuzz_json_dump \
   tests/fuzz_path \
+  tests/fuzz_proxy \
   tests/fuzz_query \
   tests/fuzz_router
 
