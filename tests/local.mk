@@ -66,6 +66,11 @@ http_sources = \
   tests/kit.h \
   tests/net.h
 
+# Where HAProxy and nginx are there.
+if PROXIES
+http_sources += tests/http_behind.c
+endif
+
 # ---- Programs of their own, each in need of a whole process. ----
 
 programs = \
