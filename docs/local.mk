@@ -4,6 +4,7 @@ EXTRA_DIST += \
   docs/files.md \
   docs/limits.md \
   docs/middleware.md \
+  docs/proxies.md \
   docs/recipes.md \
   docs/rest-api.md \
   docs/testing.md \
