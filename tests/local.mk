@@ -15,6 +15,7 @@ unit_sources = \
   tests/test_answer_header.c \
   tests/test_chain.c \
   tests/test_cookie.c \
+  tests/test_due.c \
   tests/test_fields.c \
   tests/test_files.c \
   tests/test_files_ask.c \
