@@ -29,7 +29,7 @@ static void refuse(struct weir__guard *guard, enum weir_guard reason)
 }
 
 /* Marks a field as seen; a second one is refused. */
-static bool once(struct weir__guard *guard, uint32_t field)
+static WEIR__APART bool once(struct weir__guard *guard, uint32_t field)
 {
         bool again = guard->seen & field;
 
@@ -41,7 +41,7 @@ static bool once(struct weir__guard *guard, uint32_t field)
         return !again;
 }
 
-static void content_length(struct weir__cell *cell, struct weir_str v)
+static WEIR__APART void content_length(struct weir__cell *cell, struct weir_str v)
 {
         uint64_t length = 0;
 
@@ -60,7 +60,7 @@ static void content_length(struct weir__cell *cell, struct weir_str v)
 }
 
 /* Exactly one coding, chunked: what else there may be is not implemented (RFC 9112 6.1). */
-static void transfer_encoding(struct weir__cell *cell, struct weir_str v)
+static WEIR__APART void transfer_encoding(struct weir__cell *cell, struct weir_str v)
 {
         cell->chunked = v.len == 7 && weir__same_token(v.ptr, "chunked", 7);
         if (!cell->loop->transport->checks_chunks)
@@ -89,9 +89,11 @@ static bool is_host(const char *name)
 }
 
 /* Takes note of the fields that say what the message is. */
-static void classify(struct weir__cell *cell, struct weir_str name, struct weir_str value)
+static void classify(struct weir__cell *cell, const struct weir__header *field)
 {
         struct weir__guard *guard = &cell->guard;
+        struct weir_str name = { field->name, field->name_len };
+        struct weir_str value = { field->value, field->value_len };
 
         switch (name.len) {
         case 0:
@@ -156,12 +158,18 @@ static WEIR__COLD void judge(struct weir__guard *guard, struct weir__header *fie
                 refuse(guard, WEIR_GUARD_HEADER_VALUE);
 }
 
+static WEIR__COLD void look_closely(struct weir__cell *cell, struct weir__header *field)
+{
+        judge(&cell->guard, field);
+        classify(cell, field);
+}
+
 void weir__guard_look(struct weir__cell *cell, struct weir__header *field, bool usual)
 {
-        if (!usual)
-                judge(&cell->guard, field);
-        classify(cell, (struct weir_str){ field->name, field->name_len },
-                 (struct weir_str){ field->value, field->value_len });
+        if (usual)
+                classify(cell, field);
+        else
+                look_closely(cell, field);
 }
 
 /* "HTTP/1.1" is 11. A higher 1.x is served as 1.1 (RFC 9110 2.5); 0 for all else. */

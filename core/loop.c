@@ -12,6 +12,7 @@
  * thread has read it, so that a wake-up which comes between two sleeps is not lost.
  */
 #include "loop.h"
+#include "hint.h"
 #include "job.h"
 #include "local.h"
 #include "wait.h"
@@ -172,8 +173,26 @@ static void take_arrivals(struct weir__worker *worker)
         free(queue);
 }
 
-static void take_work(struct weir__worker *worker)
+/* Takes back the write of a waker; one that is still on its way is for the next turn. */
+static void unpoke(struct weir__worker *worker)
 {
+        uint64_t count;
+
+        if (atomic_load_explicit(&worker->poked, memory_order_relaxed) &&
+            read(worker->wake_fd, &count, sizeof(count)) > 0)
+                atomic_store(&worker->poked, false);
+}
+
+/* One look for both: they are rare. */
+static bool is_called(const struct weir__worker *worker)
+{
+        return atomic_load_explicit(&worker->has_work, memory_order_relaxed) |
+               atomic_load_explicit(&worker->poked, memory_order_relaxed);
+}
+
+static WEIR__COLD void take_work(struct weir__worker *worker)
+{
+        unpoke(worker);
         take_arrivals(worker);
         weir__wait_turn(&worker->loop);
 }
@@ -188,16 +207,6 @@ static void update_load(struct weir__worker *worker)
         worker->known = open;
 }
 
-/* Takes back the write of a waker; one that is still on its way is for the next turn. */
-static void unpoke(struct weir__worker *worker)
-{
-        uint64_t count;
-
-        if (atomic_load_explicit(&worker->poked, memory_order_relaxed) &&
-            read(worker->wake_fd, &count, sizeof(count)) > 0)
-                atomic_store(&worker->poked, false);
-}
-
 static void turn(struct weir__worker *worker, int wait_ms, int mode)
 {
         atomic_store(&worker->asleep, true);
@@ -205,8 +214,7 @@ static void turn(struct weir__worker *worker, int wait_ms, int mode)
                 wait_ms = 0;
         weir__mhd_turn(worker->mhd, wait_ms);
         atomic_store_explicit(&worker->asleep, false, memory_order_relaxed);
-        unpoke(worker);
-        if (atomic_load_explicit(&worker->has_work, memory_order_relaxed))
+        if (is_called(worker))
                 take_work(worker);
         update_load(worker);
 }

@@ -71,7 +71,8 @@ static enum MHD_Result on_field(void *self, enum MHD_ValueKind kind, const char 
         struct weir__header *field = walk->at;
 
         (void)kind;
-        walk->inexact |= name != walk->expected;
+        if (WEIR__UNLIKELY(name != walk->expected))
+                walk->inexact = true;
         walk->expected = value + value_len + 2;
         if (field == walk->end) {
                 walk->cell->too_many_headers = true;

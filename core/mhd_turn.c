@@ -18,7 +18,14 @@
 #define MHD_EVENTS 128
 #define OWN_EVENTS 5 /* descriptors in MHD's set that are no connections */
 
-static void expire(struct weir__mhd *mhd)
+/* In most turns nothing is: then no clock is read. */
+static bool is_timed(const struct weir__mhd *mhd)
+{
+        return (uintptr_t)mhd->short_timers.first | (uintptr_t)mhd->linger_timers.first |
+               (uintptr_t)mhd->leave_timers.first | (uintptr_t)mhd->loop->dues.first;
+}
+
+static WEIR__COLD void expire(struct weir__mhd *mhd)
 {
         uint64_t now;
         struct weir__timer *timer;
@@ -55,14 +62,10 @@ static int ms_until(uint64_t at_ns, uint64_t now_ns)
         return (int)((at_ns - now_ns + 999999) / 1000000);
 }
 
-static int next_timer_ms(const struct weir__mhd *mhd)
+static WEIR__COLD int next_timer_ms(const struct weir__mhd *mhd)
 {
-        uint64_t now;
+        uint64_t now = weir__now(&mhd->loop->clock);
 
-        if (!mhd->short_timers.first && !mhd->linger_timers.first && !mhd->leave_timers.first &&
-            !mhd->loop->dues.first)
-                return -1;
-        now = weir__now(&mhd->loop->clock);
         return shorter(shorter(weir__timer_wait_ms(&mhd->short_timers, now),
                                weir__timer_wait_ms(&mhd->linger_timers, now)),
                        shorter(weir__timer_wait_ms(&mhd->leave_timers, now),
@@ -91,7 +94,8 @@ void weir__mhd_turn(struct weir__mhd *mhd, int wait_ms)
 {
         bool mhd_sleeps = weir__mhd_connections(mhd) + OWN_EVENTS < MHD_EVENTS;
 
-        wait_ms = shorter(wait_ms, next_timer_ms(mhd));
+        if (is_timed(mhd))
+                wait_ms = shorter(wait_ms, next_timer_ms(mhd));
         mhd->callbacks = 0;
         MHD_run_wait(mhd->daemon, mhd_sleeps ? wait_ms : 0);
         if (weir__leave_is_due(mhd)) {
@@ -100,5 +104,6 @@ void weir__mhd_turn(struct weir__mhd *mhd, int wait_ms)
         }
         if (!mhd_sleeps && mhd->callbacks == 0 && wait_ms != 0)
                 sleep_outside(mhd, wait_ms);
-        expire(mhd);
+        if (is_timed(mhd))
+                expire(mhd);
 }
