@@ -8,4 +8,5 @@ EXTRA_DIST += \
   docs/recipes.md \
   docs/rest-api.md \
   docs/testing.md \
-  docs/timeout.md
+  docs/timeout.md \
+  docs/waiting.md
