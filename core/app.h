@@ -120,7 +120,8 @@ struct weir__app {
         /* For requests that another thread has claimed: wait.h. Any thread. */
         struct weir__pool       heap;      /* keeps nothing, so it needs no lock             */
         struct weir__counters   elsewhere; /* added to                                      */
-        atomic_uint             claims;    /* threads that may touch a loop which is not theirs */
+        atomic_uint             claims;    /* requests that are claimed                     */
+        atomic_uint             waking;    /* threads that touch a loop which is not theirs  */
         struct weir__crew      *crew;      /* while a server runs                            */
         struct weir__cell      *retired;   /* cells of ended loops: tickets may name them; lock */
 };

@@ -21,7 +21,7 @@
 
 struct weir__asker {
         struct weir__loop loop; /* first: see wake() */
-        uint64_t          now_ns;
+        _Atomic uint64_t  now_ns;   /* also read by who has claimed a request */
         bool              open;     /* its local values        */
         pthread_mutex_t   lock;     /* guards woken  */
         pthread_cond_t    cond;

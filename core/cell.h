@@ -27,6 +27,7 @@
 #define WEIR__OVERFLOW 1 /* the answer did not fit: it is 500, whatever was answered since  */
 #define WEIR__FAILING  2 /* on_error runs: its own failures are rendered as problem+json    */
 #define WEIR__UNWOUND  4 /* on_response has run                                              */
+#define WEIR__WALKED   8 /* weir itself answers: no link may wait any more                   */
 
 struct weir__cell;
 

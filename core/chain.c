@@ -13,6 +13,7 @@ static void no_answer(struct weir__cell *cell, const struct weir__link *link, en
 {
         struct weir_ctx *ctx = &cell->ctx;
 
+        ctx->flags |= WEIR__WALKED;
         weir_log(weir_app(ctx), WEIR_LOG_ERROR, "%s %.*s: %s returned %s without %s", ctx->pattern,
                  WEIR_FMT(ctx->method_name), link->mw ? link->mw->name : "the handler",
                  flow == WEIR_NEXT   ? "WEIR_NEXT"
@@ -29,7 +30,7 @@ static void no_answer(struct weir__cell *cell, const struct weir__link *link, en
 static WEIR__COLD enum weir__walk end(struct weir__cell *cell, const struct weir__link *link,
                                       enum weir_flow flow)
 {
-        if (cell->waits) { /* whatever it returned: others may have the request by now */
+        if (cell->waits) { /* others may have the request by now */
                 cell->waited = (uint16_t)(link - cell->plan->links) + 1;
                 return WEIR__WAITS;
         }

@@ -77,17 +77,19 @@ static enum weir__next after_refusal(struct weir__cell *cell)
 static void too_large(struct weir__cell *cell)
 {
         WEIR__COUNT(cell->loop, bodies_too_large);
+        cell->ctx.flags |= WEIR__WALKED;
         weir_fail(&cell->ctx, 413, "the body must not be larger than %llu bytes",
                   (unsigned long long)cell->place->max_body);
 }
 
-/* What is next when the chain has walked as far as it may; a body is still to be read. */
+/* What is next when the chain has walked as far as it may; a body may still be to be read. */
 static enum weir__next after_walk(struct weir__cell *cell, enum weir__walk walk)
 {
-        bool waited = cell->waited == cell->ctx.at + 1;
+        bool is_in = cell->phase == WEIR__END, waited;
 
         if (walk == WEIR__WAITS)
                 return WEIR__WAIT;
+        waited = cell->waited == cell->ctx.at + 1;
         if (walk == WEIR__PASSED) {
                 if (cell->content_length <= cell->place->max_body)
                         return WEIR__READ;
@@ -96,7 +98,7 @@ static enum weir__next after_walk(struct weir__cell *cell, enum weir__walk walk)
         verdict(cell);
         if (waited) /* it is told the end */
                 cell->ctx.at++;
-        return after_refusal(cell);
+        return is_in ? WEIR__READ : after_refusal(cell);
 }
 
 enum weir__next weir__exchange_head(struct weir__cell *cell, struct weir_str version)
@@ -152,6 +154,7 @@ enum weir__next weir__exchange_body(struct weir__cell *cell, const char *data, s
         }
         if (!weir__buf_reserve(&cell->loop->pool, &cell->body, size)) {
                 WEIR__COUNT(cell->loop, out_of_memory);
+                cell->ctx.flags |= WEIR__WALKED;
                 weir__answer_fixed(&cell->ctx, WEIR__STATIC_503);
                 return refuse_body(cell, size);
         }
@@ -213,15 +216,24 @@ static enum weir__next end_wait(struct weir__cell *cell, enum weir_outcome outco
 enum weir__next weir__exchange_expire(struct weir__cell *cell)
 {
         WEIR__COUNT(cell->loop, deadlines_missed);
+        cell->ctx.flags |= WEIR__WALKED;
         weir_fail(&cell->ctx, 504, "the answer took too long");
         return end_wait(cell, WEIR_TIMEOUT);
 }
 
 enum weir__next weir__exchange_stop(struct weir__cell *cell)
 {
+        enum weir__next next;
+
         cell->answer.close = true;
+        cell->ctx.flags |= WEIR__WALKED;
         weir_fail(&cell->ctx, 503, "the server is stopping");
-        return end_wait(cell, WEIR_SHUTDOWN);
+        next = end_wait(cell, WEIR_SHUTDOWN);
+        if (cell->phase != WEIR__SWALLOW)
+                return next;
+        cell->phase = WEIR__ANSWERED; /* there is no time to read the rest */
+        cell->linger = true;
+        return WEIR__ANSWER;
 }
 
 /* For a request that never had its verdict. Nothing that hooks answer now goes out. */

@@ -8,6 +8,7 @@
 #include "app.h"
 #include "exchange.h"
 #include "job.h"
+#include "wait.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -67,6 +68,8 @@ static void add_link(struct weir__plan *plan, const struct weir__link *link)
         uint16_t i = plan->n_links++;
 
         plan->links[i] = *link;
+        if (link->waiter)
+                plan->links[i].on_request = weir__wait_call;
         if (link->blocking) {
                 plan->links[i].on_request = weir__job_run;
                 plan->links[i].waits = true;
@@ -128,6 +131,7 @@ static bool make_plan(struct weir__plan *plan, const struct hop *hops, size_t n,
                                        .phase = mw->phase,
                                        .waits = mw->waits,
                                        .blocking = mw->blocking ? mw->on_request : NULL,
+                                       .waiter = mw->waits ? mw->on_request : NULL,
                                });
         }
         if (last)
@@ -264,6 +268,7 @@ static bool compile_route(struct weir__tree *tree, const struct weir__route *rou
                                       .at = WEIR_AT_BODY,
                                       .phase = WEIR_SERVE,
                                       .waits = route->options.waits,
+                                      .waiter = route->options.waits ? route->fn : NULL,
                                       .blocking = route->options.blocking ? route->fn : NULL };
         struct weir__place *place = &tree->route[id], *scope = &tree->scope[route->scope->number];
         const struct weir_route_options *o = &route->options;

@@ -217,14 +217,25 @@ static enum weir_flow refuse(struct weir_ctx *ctx, const char *why)
         return weir_refuse(ctx, 503, "%s", why);
 }
 
+/* In memory there is one thread. There too the hook may not suspend its request. */
+static enum weir_flow run_here(struct weir_ctx *ctx, void *self)
+{
+        enum weir_flow flow;
+
+        ctx->flags |= WEIR__WALKED;
+        flow = ctx->links[ctx->at].blocking(ctx, self);
+        ctx->flags &= (uint8_t)~WEIR__WALKED;
+        return flow;
+}
+
 enum weir_flow weir__job_run(struct weir_ctx *ctx, void *self)
 {
         struct weir__cell *cell = weir__cell_of(ctx);
         const struct weir__link *link = &ctx->links[ctx->at];
         struct weir__cell *job;
 
-        if (!cell->loop->crew) /* in memory there is one thread */
-                return link->blocking(ctx, self);
+        if (!cell->loop->crew)
+                return run_here(ctx, self);
         job = copy(cell);
         if (!job) {
                 WEIR__COUNT(cell->loop, out_of_memory);

@@ -281,7 +281,8 @@ static void *run(void *arg)
                 worker->why = NULL;
                 say_ready(worker);
                 serve(worker);
-                worker->lost = weir__wait_lost(&worker->loop) + weir__jobs_lost(&worker->loop);
+                worker->lost = weir__wait_lost(&worker->loop);
+                worker->lost += weir__jobs_lost(&worker->loop);
         }
         if (!worker->lost)
                 weir__mhd_free(worker->mhd);

@@ -53,7 +53,7 @@ void weir__worker_join(struct weir__worker *worker);
  */
 unsigned weir__worker_lost(const struct weir__worker *worker);
 
-/* After the join, and when nobody is about to resume one of its requests (app->claims). */
+/* After the join, and when nobody is about to resume one of its requests (app->waking). */
 void weir__worker_free(struct weir__worker *worker);
 
 /* Is this thread one of weir's, of whatever app? It must not wait for a stop. */

@@ -25,6 +25,7 @@ struct weir__link {
         enum weir_phase               phase;
         bool                          waits;
         weir_request_fn              *blocking; /* what on_request has the crew run, or NULL */
+        weir_request_fn              *waiter; /* its hook, when on_request is weir__wait_call() */
         uint16_t                      response, done; /* the first hooks of links before this one */
 };
 

@@ -118,10 +118,10 @@ static void stop_crew(struct weir__app *app, unsigned lost)
         app->crew = NULL;
 }
 
-/* Whoever resumes a request now is about to let go of its loop. */
-static void wait_for_claims(struct weir__app *app, unsigned lost)
+/* Whoever has just resumed a request is about to let go of its loop. */
+static void wait_for_wakers(struct weir__app *app)
 {
-        while (atomic_load(&app->claims) > lost)
+        while (atomic_load(&app->waking))
                 sched_yield();
 }
 
@@ -134,7 +134,7 @@ static void end_workers(struct weir__server *server)
                 weir__worker_join(door->workers[i]);
                 server->lost += weir__worker_lost(door->workers[i]);
         }
-        wait_for_claims(server->app, server->lost);
+        wait_for_wakers(server->app);
         for (unsigned i = 0; i < door->n_workers; i++) {
                 struct weir__worker *worker = door->workers[i];
 

@@ -1,13 +1,15 @@
 /* wait.c - suspending, claiming and resuming requests. */
 #include "wait.h"
 #include "exchange.h"
+#include "hint.h"
 #include "job.h"
 
 enum {
         HERE,
         WAITING,
         CLAIMED,
-        STATES = 4,
+        BACK,
+        STATES,
 };
 
 static bool change(struct weir__cell *cell, uint64_t turn, uint64_t from, uint64_t to)
@@ -40,26 +42,35 @@ static void unlist(struct weir__loop *loop, struct weir__cell *cell)
         cell->waits = false;
 }
 
+static uint64_t deadline_of(const struct weir__cell *cell)
+{
+        return cell->ctx.deadline_ns ? cell->ctx.deadline_ns : UINT64_MAX;
+}
+
 static uint64_t earlier(uint64_t a, uint64_t b)
 {
         return a < b ? a : b;
 }
 
-/* Without leave to wait nothing happens: the hook returns WEIR_WAIT, which is answered 500. */
+/*
+ * Without leave to wait nothing happens: the hook returns WEIR_WAIT, which is answered 500. Only an
+ * on_request hook has it: not on_error, not what is called back when an answer is dropped.
+ */
 static struct weir_ticket suspend(struct weir__cell *cell, uint64_t until_ns)
 {
         struct weir__loop *loop = cell->loop;
         uint64_t turn = atomic_load_explicit(&cell->wait.word, memory_order_relaxed) / STATES + 1;
-        uint64_t deadline = cell->ctx.deadline_ns ? cell->ctx.deadline_ns : UINT64_MAX;
+        uint64_t due;
 
-        if (!cell->ctx.links[cell->ctx.at].waits || (cell->ctx.flags & WEIR__UNWOUND) ||
-            cell->waits || cell->away)
+        if (cell->waits || cell->away || !cell->ctx.links[cell->ctx.at].waits ||
+            (cell->ctx.flags & (WEIR__UNWOUND | WEIR__FAILING | WEIR__WALKED)))
                 return (struct weir_ticket){ 0 };
         cell->waits = true;
         cell->wait.until_ns = until_ns;
         list(loop, cell);
-        if (earlier(until_ns, deadline) != UINT64_MAX)
-                weir__due_set(&loop->dues, &cell->wait.due, earlier(until_ns, deadline));
+        due = earlier(until_ns, deadline_of(cell));
+        if (due != UINT64_MAX)
+                weir__due_set(&loop->dues, &cell->wait.due, due);
         atomic_store_explicit(&cell->wait.word, turn * STATES + WAITING, memory_order_release);
         return (struct weir_ticket){ cell, turn };
 }
@@ -75,9 +86,37 @@ enum weir_flow weir_wait_until(struct weir_ctx *ctx, uint64_t at_ns)
         return WEIR_WAIT;
 }
 
+static bool take(struct weir__cell *cell);
+
+/* The hook suspended its request and then did not wait: 500, unless somebody has it already. */
+static WEIR__COLD enum weir_flow end_misuse(struct weir__cell *cell, enum weir_flow flow)
+{
+        const struct weir__link *link = &cell->ctx.links[cell->ctx.at];
+        bool ours = take(cell);
+
+        weir_log(weir_app(&cell->ctx), WEIR_LOG_ERROR,
+                 "%s %.*s: %s suspended the request and returned %s, not WEIR_WAIT",
+                 cell->ctx.pattern, WEIR_FMT(cell->ctx.method_name),
+                 link->mw ? link->mw->name : "the handler",
+                 flow == WEIR_NEXT ? "WEIR_NEXT" : "WEIR_DONE");
+        if (!ours)
+                return WEIR_WAIT;
+        WEIR__COUNT(cell->loop, bad_answers);
+        cell->ctx.flags |= WEIR__WALKED;
+        return weir__answer_fixed(&cell->ctx, WEIR__STATIC_500);
+}
+
+enum weir_flow weir__wait_call(struct weir_ctx *ctx, void *self)
+{
+        struct weir__cell *cell = weir__cell_of(ctx);
+        enum weir_flow flow = ctx->links[ctx->at].waiter(ctx, self);
+
+        return cell->waits && flow != WEIR_WAIT ? end_misuse(cell, flow) : flow;
+}
+
 /* ---- Out of it: on any thread. ---- */
 
-/* A loop that has ended is freed only when nobody is between these two, and may still touch it. */
+/* The app is freed only when nobody holds a request of it; its cells are there until then. */
 struct weir_ctx *weir_claim(struct weir_ticket ticket)
 {
         struct weir__cell *cell = ticket.request;
@@ -90,7 +129,7 @@ struct weir_ctx *weir_claim(struct weir_ticket ticket)
                 return NULL;
         }
         cell->away = true;
-        cell->query.pool = cell->form.pool = &cell->loop->app->heap;
+        cell->query.pool = cell->form.pool = &cell->app->heap;
         return &cell->ctx;
 }
 
@@ -98,19 +137,28 @@ void weir__wait_push(struct weir__cell *cell)
 {
         struct weir__loop *loop = cell->loop;
         struct weir__cell *first = atomic_load_explicit(&loop->resumed, memory_order_relaxed);
+        struct weir__app *app = cell->app;
 
+        atomic_fetch_add(&app->waking, 1);
         do {
                 cell->wait.next_resumed = first;
         } while (!atomic_compare_exchange_weak_explicit(
                 &loop->resumed, &first, cell, memory_order_release, memory_order_relaxed));
         loop->wake(loop);
+        atomic_fetch_sub(&app->waking, 1);
 }
 
 void weir_resume(struct weir_ctx *ctx, enum weir_flow flow)
 {
         struct weir__cell *cell = weir__cell_of(ctx);
         struct weir__app *app = cell->app;
+        uint64_t turn = atomic_load_explicit(&cell->wait.word, memory_order_relaxed) / STATES;
 
+        if (!change(cell, turn, CLAIMED, BACK)) {
+                weir_log(&app->root, WEIR_LOG_ERROR,
+                         "weir_resume() of a request that is not claimed");
+                return;
+        }
         cell->wait.flow = flow;
         weir__wait_push(cell);
         atomic_fetch_sub(&app->claims, 1);
@@ -200,22 +248,36 @@ static struct weir__cell *cell_of_due(struct weir__due *due)
         return (struct weir__cell *)(void *)((char *)due - offsetof(struct weir__cell, wait.due));
 }
 
-void weir__wait_turn(struct weir__loop *loop)
+/* In order of time, but for those that are claimed: they come back. */
+static struct weir__cell *take_due(struct weir__loop *loop, uint64_t now)
 {
-        uint64_t now;
+        struct weir__cell *first = NULL, **end = &first;
 
-        end_resumed(loop);
-        if (!loop->dues.first)
-                return;
-        now = weir__now(&loop->clock);
         while (loop->dues.first && loop->dues.first->at_ns <= now) {
                 struct weir__cell *cell = cell_of_due(loop->dues.first);
 
                 weir__due_cancel(&loop->dues, &cell->wait.due);
                 if (!take(cell))
-                        continue; /* claimed: it comes back */
-                go_on(cell, cell->wait.until_ns <= now ? weir__exchange_again(cell)
-                                                       : weir__exchange_expire(cell));
+                        continue;
+                *end = cell;
+                end = &cell->wait.next_resumed;
+        }
+        *end = NULL;
+        return first;
+}
+
+/* What waits again for a moment that has passed is for the next turn: others want theirs. */
+void weir__wait_turn(struct weir__loop *loop)
+{
+        struct weir__cell *cell, *next;
+
+        end_resumed(loop);
+        if (!loop->dues.first)
+                return;
+        for (cell = take_due(loop, weir__now(&loop->clock)); cell; cell = next) {
+                next = cell->wait.next_resumed;
+                go_on(cell, cell->wait.until_ns < deadline_of(cell) ? weir__exchange_again(cell)
+                                                                    : weir__exchange_expire(cell));
         }
 }
 
@@ -242,6 +304,8 @@ unsigned weir__wait_lost(struct weir__loop *loop)
 {
         unsigned n = 0;
 
+        end_resumed(loop);
+        weir__wait_stop(loop);
         for (const struct weir__cell *cell = loop->waiting; cell; cell = cell->wait.next) {
                 const struct weir__link *link = &cell->ctx.links[cell->ctx.at];
 

@@ -7,7 +7,8 @@
  *      HERE    -- weir_suspend(), its loop ------------------------------> WAITING, next turn
  *      WAITING -- its loop: a moment, the deadline, the client, a stop --> HERE
  *      WAITING -- weir_claim(), any thread ------------------------------> CLAIMED
- *      CLAIMED -- weir_resume(), then its loop finds it in `resumed` ----> HERE
+ *      CLAIMED -- weir_resume(), any thread -----------------------------> BACK
+ *      BACK    -- its loop finds it in `resumed` ------------------------> HERE
  *
  * WAITING is stored with release and left with acquire, so that who takes the request sees all of
  * it. `resumed` is a stack that any thread pushes to (release) and the loop empties (acquire).
@@ -19,6 +20,9 @@
 #include <weir/wait.h>
 
 /* All of these on the loop's thread. */
+
+/* The on_request of a link that may wait: calls its hook, and sees to it that the two agree. */
+enum weir_flow weir__wait_call(struct weir_ctx *ctx, void *self);
 
 /* Ends the waits that are over, and tells loop->woke what each request does next. */
 void weir__wait_turn(struct weir__loop *loop);
@@ -35,7 +39,7 @@ void weir__wait_cancel(struct weir__cell *cell);
 /* The client of a request that waits has gone: it ends now, or when its claimer gives it back. */
 void weir__wait_left(struct weir__cell *cell);
 
-/* The server stops: all that wait are answered 503; those that are claimed, once they are back. */
+/* The server stops: all that wait are answered 503. Those that are claimed may still come back. */
 void weir__wait_stop(struct weir__loop *loop);
 
 /* ---- On any thread. ---- */
@@ -48,7 +52,7 @@ void weir__wait_push(struct weir__cell *cell);
 
 /* ---- At the end of a loop. ---- */
 
-/* Says which requests are claimed and never came back. How many? */
+/* The loop ends: says which requests are claimed and did not come back. How many? */
 unsigned weir__wait_lost(struct weir__loop *loop);
 
 #endif

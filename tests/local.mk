@@ -42,7 +42,11 @@ unit_sources = \
   tests/test_server.c \
   tests/test_setup.c \
   tests/test_timeout.c \
-  tests/test_version.c
+  tests/test_version.c \
+  tests/test_wait.c \
+  tests/test_wait_answer.c \
+  tests/test_wait_hooks.c \
+  tests/wait_kit.h
 
 # ---- Sockets: one Criterion program, tests/http, made of all tests/http_*.c. ----
 
