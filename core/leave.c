@@ -7,7 +7,7 @@
  * a member of MHD's, so it ends a sleep. Once MHD has read the data, the socket gets one more edge,
  * by closing for reading what the client has closed for writing. While MHD has not, because it
  * still writes, that is tried again every now and then. The request of a client that has left does
- * not wait any longer.
+ * not wait any longer; where the server itself has closed for reading, that cannot be seen.
  */
 #include "mhd_private.h"
 #include "wait.h"
@@ -58,12 +58,19 @@ static bool has_unread(const struct weir__conn *conn)
 
 static void push(struct weir__mhd *mhd, struct weir__conn *conn, uint64_t now_ns)
 {
-        if (conn->cell && conn->cell->waits)
+        conn->ended = !conn->shut;
+        if (conn->ended && conn->cell && conn->cell->waits)
                 weir__wait_left(conn->cell);
         else if (has_unread(conn))
                 weir__timer_set(&mhd->leave_timers, &conn->leave, now_ns);
         else
                 shutdown(conn->fd, SHUT_RD);
+}
+
+void weir__leave_waits(struct weir__mhd *mhd, struct weir__conn *conn)
+{
+        if (conn->ended && !conn->leave.set)
+                weir__timer_set(&mhd->leave_timers, &conn->leave, weir__now(&mhd->loop->clock));
 }
 
 static void push_again(struct weir__mhd *mhd, uint64_t now_ns)

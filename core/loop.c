@@ -223,8 +223,6 @@ static void enter(struct weir__worker *worker, int mode)
 {
         if (mode == WEIR__DRAIN)
                 weir__mhd_close_idle(worker->mhd);
-        if (mode == WEIR__CANCEL)
-                weir__wait_stop(&worker->loop);
 }
 
 static void serve(struct weir__worker *worker)
@@ -242,6 +240,8 @@ static void serve(struct weir__worker *worker)
                         if (mode == WEIR__CANCEL)
                                 give_up_ns = weir__now(&weir__system_clock) + CANCEL_NS;
                 }
+                if (mode == WEIR__CANCEL) /* some may have begun to since */
+                        weir__wait_stop(&worker->loop);
                 if (mode >= WEIR__DRAIN && weir__mhd_connections(worker->mhd) == 0 &&
                     !worker->loop.jobs)
                         return;

@@ -124,8 +124,7 @@ void weir__mhd_cut(struct weir__conn *conn, struct weir__cell *cell)
         weir__buf_release(pool, &wire);
 }
 
-/* A refused body comes in: not for ever. */
-static WEIR__COLD void watch_swallow(struct weir__mhd *mhd, struct weir__conn *conn)
+WEIR__COLD void weir__mhd_watch_swallow(struct weir__mhd *mhd, struct weir__conn *conn)
 {
         if (!conn->swallow.set)
                 weir__timer_set(&mhd->short_timers, &conn->swallow, weir__now(&mhd->loop->clock));
@@ -137,7 +136,7 @@ static WEIR__COLD enum MHD_Result on_odd_head(struct weir__mhd *mhd, struct weir
 {
         struct weir__conn *conn = cell->conn;
 
-        return (enum MHD_Result)(next == WEIR__WAIT ? weir__mhd_suspend(conn, cell, true)
+        return (enum MHD_Result)(next == WEIR__WAIT ? weir__mhd_suspend(mhd, conn, cell, true)
                                                     : weir__mhd_send(mhd, conn, cell));
 }
 
@@ -164,7 +163,7 @@ static WEIR__APART enum MHD_Result on_head(struct weir__mhd *mhd, struct MHD_Con
         if (next != WEIR__READ)
                 return on_odd_head(mhd, cell, next);
         if (cell->phase == WEIR__SWALLOW)
-                watch_swallow(mhd, cell->conn);
+                weir__mhd_watch_swallow(mhd, cell->conn);
         return MHD_YES;
 }
 
@@ -175,7 +174,7 @@ static WEIR__APART enum MHD_Result on_upload(struct weir__mhd *mhd, struct weir_
 
         *upload_size = 0;
         if (cell->phase == WEIR__SWALLOW)
-                watch_swallow(mhd, cell->conn);
+                weir__mhd_watch_swallow(mhd, cell->conn);
         if (next == WEIR__READ)
                 return MHD_YES;
         weir__mhd_cut(cell->conn, cell);
@@ -190,7 +189,7 @@ static WEIR__APART enum MHD_Result on_end(struct weir__mhd *mhd, struct weir__ce
                 return (enum MHD_Result)weir__mhd_repeat(mhd, conn, cell);
         weir__timer_cancel(&mhd->short_timers, &conn->swallow);
         if (weir__exchange_end(cell) == WEIR__WAIT)
-                return (enum MHD_Result)weir__mhd_suspend(conn, cell, false);
+                return (enum MHD_Result)weir__mhd_suspend(mhd, conn, cell, false);
         return (enum MHD_Result)weir__mhd_send(mhd, conn, cell);
 }
 
@@ -210,6 +209,13 @@ static enum MHD_Result on_request(void *self, struct MHD_Connection *connection,
         if (*upload_size)
                 return on_upload(mhd, cell, upload, upload_size);
         return on_end(mhd, cell);
+}
+
+/* The server has had enough of it. */
+static WEIR__COLD void shut(struct weir__conn *conn, int how)
+{
+        conn->shut = true;
+        shutdown(conn->fd, how);
 }
 
 /* A request without a verdict whose connection has a status was answered by MHD itself. */
@@ -245,7 +251,7 @@ static WEIR__APART void on_odd_end(struct weir__mhd *mhd, struct MHD_Connection 
                 weir__linger_add(mhd, conn->fd);
         weir__timer_cancel(&mhd->short_timers, &conn->swallow);
         if (weir__is_draining(mhd->loop))
-                shutdown(conn->fd, SHUT_RD); /* its answer may not have said close */
+                shut(conn, SHUT_RD); /* its answer may not have said close */
         if (end != WEIR__SENT && kind != WEIR__PULL)
                 cell->sent_bytes = 0; /* how far MHD came, it does not say */
         weir__exchange_done(cell, cell->sent_bytes, end);
@@ -458,7 +464,7 @@ void weir__mhd_close_idle(struct weir__mhd *mhd)
 {
         for (struct weir__conn *conn = mhd->conns; conn; conn = conn->next) {
                 if (!conn->cell)
-                        shutdown(conn->fd, SHUT_RD);
+                        shut(conn, SHUT_RD);
         }
 }
 
@@ -467,5 +473,5 @@ void weir__mhd_close_all(struct weir__mhd *mhd)
         mhd->cut_all = true;
         weir__linger_finish(mhd);
         for (struct weir__conn *conn = mhd->conns; conn; conn = conn->next)
-                shutdown(conn->fd, SHUT_RDWR);
+                shut(conn, SHUT_RDWR);
 }

@@ -52,6 +52,8 @@ struct weir__conn {
         struct weir__cell     *cell;     /* the request in flight        */
         struct weir__timer     swallow;  /* while a refused body comes in */
         struct weir__timer     leave;    /* while it leaves: leave.c      */
+        bool                   ended;    /* its client sends no more: leave.c */
+        bool                   shut;     /* the server reads no more, so that one cannot tell */
         int                    fd;
         uint32_t               requests_left; /* until it is closed behind one       */
         bool                   closing;       /* behind its next answer              */
@@ -103,7 +105,8 @@ static inline bool weir__is_bare_304(const struct weir__cell *cell)
 /* ---- mhd_wait.c ---- */
 
 /* The request waits: what a callback of MHD returns then. `in_first`: in the first one. */
-int weir__mhd_suspend(struct weir__conn *conn, struct weir__cell *cell, bool in_first);
+int weir__mhd_suspend(struct weir__mhd *mhd, struct weir__conn *conn, struct weir__cell *cell,
+                      bool in_first);
 
 /* loop->woke: the request goes on with `next`, an enum weir__next. */
 void weir__mhd_woke(struct weir__cell *cell, int next);
@@ -118,6 +121,9 @@ int weir__mhd_repeat(struct weir__mhd *mhd, struct weir__conn *conn, struct weir
  * written by hand, and MHD is to let go of the connection.
  */
 void weir__mhd_cut(struct weir__conn *conn, struct weir__cell *cell);
+
+/* A refused body comes in: not for ever. */
+void weir__mhd_watch_swallow(struct weir__mhd *mhd, struct weir__conn *conn);
 
 /* ---- mhd_block.c ---- */
 
@@ -171,6 +177,9 @@ bool weir__leave_init(struct weir__mhd *mhd);
 void weir__leave_finish(struct weir__mhd *mhd);
 void weir__leave_watch(struct weir__mhd *mhd, struct weir__conn *conn);
 void weir__leave_forget(struct weir__mhd *mhd, struct weir__conn *conn);
+
+/* The request waits. If its client has left already, nothing would tell any more. */
+void weir__leave_waits(struct weir__mhd *mhd, struct weir__conn *conn);
 
 /* Makes MHD see the clients that have left. */
 void weir__leave_turn(struct weir__mhd *mhd);

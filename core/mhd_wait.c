@@ -10,9 +10,11 @@
 
 #include "mhd_private.h"
 
-int weir__mhd_suspend(struct weir__conn *conn, struct weir__cell *cell, bool in_first)
+int weir__mhd_suspend(struct weir__mhd *mhd, struct weir__conn *conn, struct weir__cell *cell,
+                      bool in_first)
 {
         cell->repeats = in_first;
+        weir__leave_waits(mhd, conn);
         MHD_suspend_connection(conn->mhd);
         return MHD_YES;
 }
@@ -34,5 +36,7 @@ int weir__mhd_repeat(struct weir__mhd *mhd, struct weir__conn *conn, struct weir
                 return MHD_NO;
         if (cell->step == WEIR__ANSWER)
                 return weir__mhd_send(mhd, conn, cell);
+        if (cell->phase == WEIR__SWALLOW)
+                weir__mhd_watch_swallow(mhd, conn);
         return MHD_YES;
 }

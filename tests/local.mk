@@ -68,6 +68,9 @@ http_sources = \
   tests/http_proxy.c \
   tests/http_split.c \
   tests/http_watch.c \
+  tests/http_wait.c \
+  tests/http_wait.h \
+  tests/http_wait_end.c \
   tests/kit.h \
   tests/net.h
 
