@@ -67,10 +67,10 @@ http_sources = \
   tests/http_malformed.c \
   tests/http_proxy.c \
   tests/http_split.c \
-  tests/http_watch.c \
   tests/http_wait.c \
   tests/http_wait.h \
   tests/http_wait_end.c \
+  tests/http_watch.c \
   tests/kit.h \
   tests/net.h
 
@@ -87,7 +87,8 @@ programs = \
 # ---- Races: plain programs with their own main (Criterion does not start under ThreadSanitizer). ----
 
 races = \
-  tests/race_server
+  tests/race_server \
+  tests/race_wait
 
 # ---- Fuzz targets: tests/fuzz_NAME.c with its kept corpus tests/corpus/NAME/. ----
 

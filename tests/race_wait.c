@@ -1,0 +1,383 @@
+/*
+ * race_wait.c - claims against deadlines, clients that leave and stops, for ThreadSanitizer.
+ *
+ * Threads claim every ticket that they see, several the same one. In memory the main thread sends
+ * requests and lets their deadlines pass or their clients leave meanwhile; over sockets client
+ * threads do, until the server stops. Each request must be answered once, each hook be called back
+ * once, each claim be one of those that were good, and nothing be left.
+ *
+ * WEIR_SOAK=1 makes a million schedules in memory and 100,000 over sockets.
+ */
+#include "net.h"
+#include <weir/test.h>
+#include <weir/weir.h>
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#define CLAIMERS 2
+#define CLIENTS  4
+#define SLOTS    8
+#define AT_ONCE  4
+#define MS       1000000ull
+
+static void check(bool ok, const char *what)
+{
+        if (ok)
+                return;
+        fprintf(stderr, "race_wait: %s\n", what);
+        exit(1);
+}
+
+/* ---- Tickets: a board that any thread writes to and reads from. ---- */
+
+/* The halves of two tickets make one that is out of date, or as good as another. */
+static struct slot {
+        void *_Atomic    request;
+        _Atomic uint64_t turn;
+} board[SLOTS];
+
+static atomic_uint next_slot;
+static atomic_bool claimers_over;
+
+static void pin_up(struct weir_ticket ticket)
+{
+        struct slot *slot = &board[atomic_fetch_add(&next_slot, 1) % SLOTS];
+
+        atomic_store_explicit(&slot->turn, ticket.turn, memory_order_relaxed);
+        atomic_store_explicit(&slot->request, ticket.request, memory_order_release);
+}
+
+static struct weir_ticket read_slot(const struct slot *slot)
+{
+        void *request = atomic_load_explicit(&slot->request, memory_order_acquire);
+
+        return (struct weir_ticket){ request,
+                                     atomic_load_explicit(&slot->turn, memory_order_relaxed) };
+}
+
+/* ---- The app: a permit, a gate that waits, a handler that waits. ---- */
+
+static atomic_long permits, responses, entered, deferred, borrowed, claims;
+static atomic_long outcomes[WEIR_SHUTDOWN + 1];
+
+/* Of one thread. */
+static _Thread_local unsigned seed = 1;
+
+static unsigned below(unsigned n)
+{
+        return (unsigned)rand_r(&seed) % n;
+}
+
+static enum weir_flow take_permit(struct weir_ctx *ctx, void *self)
+{
+        (void)ctx, (void)self;
+        atomic_fetch_add(&entered, 1);
+        atomic_fetch_add(&permits, 1);
+        return WEIR_NEXT;
+}
+
+static void see_response(struct weir_ctx *ctx, void *self)
+{
+        (void)ctx, (void)self;
+        atomic_fetch_add(&responses, 1);
+}
+
+static void give_permit(struct weir_ctx *ctx, void *self)
+{
+        (void)self;
+        atomic_fetch_add(&outcomes[ctx->outcome], 1);
+        atomic_fetch_sub(&permits, 1);
+}
+
+static enum weir_flow hold(struct weir_ctx *ctx, void *self)
+{
+        (void)self;
+        weir_deadline(ctx, weir_now(ctx) + (below(8) ? 1 + below(4) : 100) * MS);
+        switch (below(8)) {
+        case 0:
+                return *weir_own(ctx) ? WEIR_NEXT : weir_wait_until(ctx, weir_now(ctx));
+        case 1:
+                ++*weir_own(ctx);
+                return weir_wait_until(ctx, weir_now(ctx) + MS);
+        default:
+                pin_up(weir_suspend(ctx));
+                return WEIR_WAIT;
+        }
+}
+
+static void count_down(void *counter)
+{
+        atomic_fetch_sub((atomic_long *)counter, 1);
+}
+
+/* What a claimer answers: each kind holds something else. */
+static enum weir_flow answer(struct weir_ctx *ctx)
+{
+        static char big[20000];
+
+        if (below(2)) {
+                atomic_fetch_add(&deferred, 1);
+                weir_defer(ctx, count_down, &deferred);
+        }
+        weir_set_header(ctx, "X-Claimed", "1");
+        switch (below(6)) {
+        case 0:
+                return WEIR_NEXT;
+        case 1:
+                return weir_bytes(ctx, 200, "text/plain", (struct weir_str){ big, sizeof(big) });
+        case 2:
+                atomic_fetch_add(&borrowed, 1);
+                return weir_send(ctx, 200, "text/plain", WEIR_STR("x"), count_down, &borrowed);
+        case 3:
+                return weir_fail(ctx, 409, "claimed");
+        case 4:
+                weir_deadline(ctx, weir_now(ctx) + below(2) * MS);
+                return WEIR_NEXT;
+        default:
+                return weir_text(ctx, 200, "ok");
+        }
+}
+
+static void *claim_all(void *number)
+{
+        seed = 1000 + *(unsigned *)number;
+        while (!atomic_load_explicit(&claimers_over, memory_order_relaxed)) {
+                struct weir_ctx *ctx = weir_claim(read_slot(&board[below(SLOTS)]));
+
+                if (!ctx) {
+                        sched_yield();
+                        continue;
+                }
+                atomic_fetch_add(&claims, 1);
+                weir_resume(ctx, answer(ctx));
+        }
+        return NULL;
+}
+
+static pthread_t claimers[CLAIMERS];
+static unsigned  numbers[CLAIMERS];
+
+static void start_claimers(void)
+{
+        atomic_store(&claimers_over, false);
+        for (unsigned i = 0; i < CLAIMERS; i++) {
+                numbers[i] = i;
+                pthread_create(&claimers[i], NULL, claim_all, &numbers[i]);
+        }
+}
+
+/* Before the app goes: a ticket that is out of date is harmless only as long as it lives. */
+static void end_claimers(void)
+{
+        atomic_store(&claimers_over, true);
+        for (int i = 0; i < CLAIMERS; i++)
+                pthread_join(claimers[i], NULL);
+        for (int i = 0; i < SLOTS; i++)
+                atomic_store(&board[i].request, NULL);
+}
+
+static void drop_log(void *arg, enum weir_level level, const char *line)
+{
+        (void)arg, (void)level, (void)line;
+}
+
+static struct weir *make_app(unsigned loops)
+{
+        static const struct weir_middleware permit = { .name = "permit",
+                                                       .on_request = take_permit,
+                                                       .on_response = see_response,
+                                                       .on_done = give_permit };
+        static const struct weir_middleware gate = { .name = "gate",
+                                                     .waits = true,
+                                                     .on_request = hold };
+        struct weir *app = weir_new(
+                &(struct weir_options){ .loops = loops, .log = drop_log, .drain_timeout_ms = 20 });
+
+        weir_listen(app, "127.0.0.1:0", NULL);
+        weir_use(app, &permit, NULL);
+        weir_use(app, &gate, NULL);
+        weir_route(app, WEIR_ANY, "/", hold, NULL, &(struct weir_route_options){ .waits = true });
+        return app;
+}
+
+static void expect_nothing_left(struct weir *app)
+{
+        struct weir_stats stats;
+        uint64_t answered = 0;
+
+        weir_stats(app, &stats);
+        check(stats.requests_in_flight == 0, "requests are in flight");
+        check(stats.requests_waiting == 0, "requests wait");
+        check(stats.connections_open == 0, "connections are open");
+        for (int i = 0; i < 6; i++)
+                answered += stats.status[i];
+        check(stats.requests == answered, "not every request had one verdict");
+        check(atomic_load(&permits) == 0, "a permit is lost");
+        check(atomic_load(&entered) == atomic_load(&responses), "not every entry had one response");
+        check(atomic_load(&deferred) == 0, "a deferred call is lost");
+        check(atomic_load(&borrowed) == 0, "borrowed bytes are lost");
+}
+
+/* What was raced, and that it was. */
+static void report(const char *where, unsigned long schedules)
+{
+        printf("race_wait: %lu schedules %s: %ld claims, %ld deadlines, %ld left, %ld stopped\n",
+               schedules, where, atomic_load(&claims), atomic_load(&outcomes[WEIR_TIMEOUT]),
+               atomic_load(&outcomes[WEIR_ABORT]), atomic_load(&outcomes[WEIR_SHUTDOWN]));
+        check(atomic_load(&claims) && atomic_load(&outcomes[WEIR_TIMEOUT]) &&
+                      atomic_load(&outcomes[WEIR_ABORT]),
+              "a kind of end never came");
+        atomic_store(&claims, 0);
+        for (int i = 0; i <= WEIR_SHUTDOWN; i++)
+                atomic_store(&outcomes[i], 0);
+}
+
+/* ---- In memory. ---- */
+
+struct asks {
+        struct weir       *app;
+        struct weir_asked *asked[AT_ONCE];
+        unsigned long      started, answered, left;
+};
+
+static void start_one(struct asks *asks, int i)
+{
+        asks->asked[i] = weir_ask_start(asks->app, below(2) ? "GET /" : "POST /\n\nbody");
+        asks->started++;
+}
+
+static void end_one(struct asks *asks, int i)
+{
+        struct weir_reply *reply;
+
+        if (below(32) == 0) {
+                weir_ask_leave(asks->asked[i]);
+                asks->left++;
+        } else if (weir_ask_waits(asks->asked[i])) {
+                if (below(8) == 0)
+                        weir_tick(asks->app, 1);
+                else if (below(4) == 0)
+                        sched_yield();
+                return;
+        } else {
+                reply = weir_ask_finish(asks->asked[i]);
+                check(reply && reply->status >= 200, "no reply");
+                weir_reply_free(reply);
+                asks->answered++;
+        }
+        asks->asked[i] = NULL;
+}
+
+static void race_in_memory(unsigned long schedules)
+{
+        struct asks asks = { .app = make_app(1) };
+        bool open = true;
+
+        start_claimers();
+        while (asks.started < schedules || open) {
+                open = false;
+                for (int i = 0; i < AT_ONCE; i++) {
+                        if (!asks.asked[i] && asks.started < schedules)
+                                start_one(&asks, i);
+                        if (asks.asked[i])
+                                end_one(&asks, i);
+                        open |= asks.asked[i] != NULL;
+                }
+        }
+        check(asks.answered + asks.left == asks.started, "not every request was answered once");
+        end_claimers();
+        expect_nothing_left(asks.app);
+        weir_free(asks.app);
+        report("in memory", asks.started);
+}
+
+/* ---- Over sockets. ---- */
+
+struct round {
+        uint16_t     port;
+        unsigned     number;
+        atomic_ulong visits;
+        atomic_bool  over;
+};
+
+static void visit(struct round *round)
+{
+        static const char *const requests[] = {
+                "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+                "GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n",
+                "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody",
+                "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbo",
+        };
+        struct linger none = { .l_onoff = 1 };
+        const char *request = requests[below(4)];
+        int fd = net_connect(round->port);
+        char buf[32768];
+
+        if (fd < 0)
+                return;
+        net_send(fd, request, strlen(request));
+        switch (below(request == requests[3] ? 2 : 4)) { /* half a body: it can only leave */
+        case 0:
+                setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
+                break;
+        case 1:
+                shutdown(fd, SHUT_WR);
+                net_read_all(fd, buf, sizeof(buf));
+                break;
+        case 2:
+                break;
+        default:
+                net_read_answer(fd, buf, sizeof(buf));
+        }
+        close(fd);
+        atomic_fetch_add(&round->visits, 1);
+}
+
+static void *run_client(void *arg)
+{
+        struct round *round = arg;
+
+        seed = round->number * 100 + atomic_fetch_add(&next_slot, 1);
+        while (!atomic_load(&round->over))
+                visit(round);
+        return NULL;
+}
+
+/* Clients visit until enough have; then the server stops in the middle. */
+static unsigned long race_round(unsigned number, unsigned long visits)
+{
+        struct weir *app = make_app(2);
+        struct round round = { .number = number };
+        pthread_t threads[CLIENTS];
+
+        start_claimers();
+        check(weir_start(app) == 0, "cannot start");
+        round.port = weir_port(app, 0);
+        for (int i = 0; i < CLIENTS; i++)
+                pthread_create(&threads[i], NULL, run_client, &round);
+        while (atomic_load(&round.visits) < visits)
+                sched_yield();
+        check(weir_stop(app) == 0, "a claim is lost");
+        atomic_store(&round.over, true);
+        for (int i = 0; i < CLIENTS; i++)
+                pthread_join(threads[i], NULL);
+        end_claimers();
+        expect_nothing_left(app);
+        weir_free(app);
+        return atomic_load(&round.visits);
+}
+
+int main(void)
+{
+        bool soak = getenv("WEIR_SOAK");
+        unsigned long visits = 0, wanted = soak ? 100000 : 10000;
+
+        race_in_memory(soak ? 1000000 : 100000);
+        for (unsigned i = 1; visits < wanted; i++)
+                visits += race_round(i, 100 + i % 7 * 100);
+        report("over sockets", visits);
+        return 0;
+}
