@@ -186,8 +186,8 @@ static void unpoke(struct weir__worker *worker)
 /* One look for both: they are rare. */
 static bool is_called(const struct weir__worker *worker)
 {
-        return atomic_load_explicit(&worker->has_work, memory_order_relaxed) |
-               atomic_load_explicit(&worker->poked, memory_order_relaxed);
+        return (int)atomic_load_explicit(&worker->has_work, memory_order_relaxed) |
+               (int)atomic_load_explicit(&worker->poked, memory_order_relaxed);
 }
 
 static WEIR__COLD void take_work(struct weir__worker *worker)
