@@ -82,7 +82,8 @@ endif
 # ---- Programs of their own, each in need of a whole process. ----
 
 programs = \
-  tests/heap
+  tests/heap \
+  tests/heap_wait
 
 # ---- Races: plain programs with their own main (Criterion does not start under ThreadSanitizer). ----
 
@@ -127,6 +128,9 @@ tests_http_LDADD = libweircore.la $(CRITERION_LIBS)
 tests_unit_SOURCES = $(unit_sources)
 tests_unit_CFLAGS = $(AM_CFLAGS) -Wno-write-strings $(CRITERION_CFLAGS)
 tests_unit_LDADD = libweircore.la $(CRITERION_LIBS) -lm
+
+tests_heap_SOURCES = tests/heap.c tests/heap.h
+tests_heap_wait_SOURCES = tests/heap_wait.c tests/heap.h
 
 # A fuzz target has no main of its own: libFuzzer brings one, else this archive does, for replaying.
 check_LTLIBRARIES += tests/libreplay.la

@@ -1,0 +1,307 @@
+/*
+ * heap_wait.c - requests that wait take nothing from the heap, and survive one that has nothing.
+ *
+ * A thread answers what waits, each request in the way that its path names. As in heap.c, every
+ * call of the heap fails once.
+ */
+#include "heap.h"
+#include "net.h"
+#include <weir/json.h>
+#include <weir/weir.h>
+
+#include <pthread.h>
+
+static void check(bool ok, const char *what, const char *detail)
+{
+        if (ok)
+                return;
+        atomic_store(&fail_at, 0);
+        printf("heap_wait: %s: %s\n", what, detail);
+        exit(1);
+}
+
+/* ---- Tickets, and the thread that answers for them. ---- */
+
+#define MAX_TICKETS 64
+
+static pthread_mutex_t    lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t     cond = PTHREAD_COND_INITIALIZER;
+static struct weir_ticket tickets[MAX_TICKETS];
+static unsigned           n_tickets, n_done;
+
+static enum weir_flow hold(struct weir_ctx *ctx, void *self)
+{
+        (void)self;
+        pthread_mutex_lock(&lock);
+        tickets[n_tickets++ % MAX_TICKETS] = weir_suspend(ctx);
+        pthread_cond_broadcast(&cond);
+        pthread_mutex_unlock(&lock);
+        return WEIR_WAIT;
+}
+
+static ssize_t pull(void *arg, char *buf, size_t size)
+{
+        int *left = arg;
+
+        memset(buf, 'x', size);
+        return (*left)-- > 0 ? (ssize_t)size : 0;
+}
+
+static enum weir_flow stream(struct weir_ctx *ctx)
+{
+        int *left = weir_alloc(ctx, sizeof(*left));
+
+        *left = 3;
+        return weir_stream(ctx, 200, "text/plain", WEIR_UNKNOWN_LENGTH, pull, NULL, left);
+}
+
+static enum weir_flow document(struct weir_ctx *ctx)
+{
+        json_t *made = json_pack("{s:i, s:s}", "a", 1, "b", "c");
+
+        return made ? weir_json_new(ctx, 200, made) : weir_fail(ctx, 503, NULL);
+}
+
+static enum weir_flow written(struct weir_ctx *ctx)
+{
+        struct weir_json_writer w = weir_json_begin(ctx);
+
+        weir_json_array(&w);
+        for (int i = 0; i < 3000; i++)
+                weir_json_int(&w, i);
+        weir_json_array_end(&w);
+        return weir_json_end(&w, 200);
+}
+
+static enum weir_flow answer(struct weir_ctx *ctx)
+{
+        static char large[50000];
+
+        weir_set_header(ctx, "X-Claimed", "1");
+        switch (ctx->path.ptr[1]) {
+        case 'l':
+                return weir_bytes(ctx, 200, "text/plain",
+                                  (struct weir_str){ large, sizeof(large) });
+        case 's':
+                return stream(ctx);
+        case 'd':
+                return document(ctx);
+        case 'w':
+                return written(ctx);
+        case 'f':
+                return weir_fail(ctx, 503, "on purpose");
+        case 'g':
+                return WEIR_NEXT;
+        default:
+                return weir_text(ctx, 200, "ok");
+        }
+}
+
+static void *answer_all(void *arg)
+{
+        (void)arg;
+        pthread_mutex_lock(&lock);
+        for (;;) {
+                struct weir_ctx *ctx;
+
+                while (n_done == n_tickets)
+                        pthread_cond_wait(&cond, &lock);
+                pthread_mutex_unlock(&lock);
+                ctx = weir_claim(tickets[n_done % MAX_TICKETS]);
+                if (ctx)
+                        weir_resume(ctx, answer(ctx));
+                pthread_mutex_lock(&lock);
+                n_done++;
+                pthread_cond_broadcast(&cond);
+        }
+        return NULL;
+}
+
+/* Tickets are harmless as long as the app lives. */
+static void wait_for_answers(void)
+{
+        pthread_mutex_lock(&lock);
+        while (n_done != n_tickets)
+                pthread_cond_wait(&cond, &lock);
+        pthread_mutex_unlock(&lock);
+}
+
+/* ---- The app. ---- */
+
+static enum weir_flow echo(struct weir_ctx *ctx, void *self)
+{
+        (void)self;
+        return weir_bytes(ctx, 200, "text/plain", ctx->body);
+}
+
+static enum weir_flow doze(struct weir_ctx *ctx, void *self)
+{
+        (void)self;
+        return (*weir_own(ctx))++ ? weir_text(ctx, 200, "ok") : weir_wait_until(ctx, weir_now(ctx));
+}
+
+static enum weir_flow miss(struct weir_ctx *ctx, void *self)
+{
+        (void)self;
+        weir_deadline(ctx, weir_now(ctx));
+        return weir_wait_until(ctx, UINT64_MAX);
+}
+
+static void drop_log(void *arg, enum weir_level level, const char *line)
+{
+        (void)arg, (void)level, (void)line;
+}
+
+static struct weir *make_app(void)
+{
+        static const struct weir_middleware gate = { .name = "gate",
+                                                     .waits = true,
+                                                     .on_request = hold };
+        static const struct weir_route_options waits = { .waits = true };
+        struct weir *app = weir_new(&(struct weir_options){ .loops = 1, .log = drop_log });
+        struct weir *gated = weir_group(app, "/gate", NULL);
+
+        weir_listen(app, "127.0.0.1:0", NULL);
+        weir_use(gated, &gate, NULL);
+        weir_post(gated, "", echo, NULL);
+        weir_route(app, WEIR_GET, "/doze", doze, NULL, &waits);
+        weir_route(app, WEIR_GET, "/miss", miss, NULL, &waits);
+        weir_route(app, WEIR_ANY, "/{what}", hold, NULL, &waits);
+        return app;
+}
+
+/* ---- Nothing is taken. ---- */
+
+#define H "Host: x\r\n\r\n"
+
+static const char *const asks[] = {
+        "GET /text HTTP/1.1\r\n" H,
+        "POST /text HTTP/1.1\r\nContent-Length: 5\r\n" H "hello",
+        "POST /gate HTTP/1.1\r\nContent-Length: 5\r\n" H "hello",
+        "GET /doze HTTP/1.1\r\n" H,
+};
+
+static void takes_nothing(uint16_t port, const char *request)
+{
+        int fd = net_connect(port);
+        unsigned long before = 0;
+        char buf[4096], text[64];
+
+        for (int i = 0; i < 1100; i++) {
+                if (i == 100)
+                        before = atomic_load(&calls);
+                check(net_send(fd, request, strlen(request)) &&
+                              net_read_answer(fd, buf, sizeof(buf)) > 0 && net_status(buf) == 200,
+                      request, buf);
+        }
+        snprintf(text, sizeof(text), "%lu calls in 1000 requests", atomic_load(&calls) - before);
+        check(atomic_load(&calls) == before, request, text);
+        close(fd);
+}
+
+static void test_zero(void)
+{
+        struct weir *app = make_app();
+
+        check(weir_start(app) == 0, "weir_start()", "failed");
+        for (size_t i = 0; i < sizeof(asks) / sizeof(asks[0]); i++)
+                takes_nothing(weir_port(app, 0), asks[i]);
+        wait_for_answers();
+        weir_free(app);
+}
+
+/* ---- Nothing is left. ---- */
+
+#define CLOSE " HTTP/1.1\r\nConnection: close\r\nHost: x\r\n"
+
+static const char *const visits[] = {
+        "GET /text" CLOSE "\r\n",      "GET /large" CLOSE "\r\n",
+        "GET /stream" CLOSE "\r\n",    "GET /written" CLOSE "\r\n",
+        "GET /document" CLOSE "\r\n",  "GET /fail" CLOSE "\r\n",
+        "GET /doze" CLOSE "\r\n",      "GET /miss" CLOSE "\r\n",
+        "GET /gate/none" CLOSE "\r\n", "POST /gate" CLOSE "Content-Length: 5\r\n\r\nhello",
+};
+
+/* A visit ends with an answer, or with a closed connection; never with nothing. */
+static void visit(uint16_t port, const char *request)
+{
+        static char buf[1 << 18];
+        int fd = net_connect(port), status;
+        ssize_t n;
+        size_t len = 0;
+
+        check(fd >= 0, "cannot connect", request);
+        net_send(fd, request, strlen(request));
+        while ((n = recv(fd, buf + len, sizeof(buf) - 1 - len, 0)) > 0)
+                len += (size_t)n;
+        check(n == 0 || errno == ECONNRESET, "neither answer nor end", request);
+        buf[len] = '\0';
+        status = net_status(buf);
+        check(!len || status == 200 || status == 404 || status >= 500, request, buf);
+        close(fd);
+}
+
+/* Sends, and leaves at once: perhaps before its request waits, or while it is claimed. */
+static void leave(uint16_t port, const char *request)
+{
+        int fd = net_connect(port);
+
+        net_send(fd, request, strlen(request));
+        close(fd);
+}
+
+static void expect_nothing_left(struct weir *app)
+{
+        struct weir_stats stats;
+
+        weir_stats(app, &stats);
+        check(!stats.requests_waiting && !stats.requests_in_flight && !stats.connections_open,
+              "weir_stop()", "something is left");
+}
+
+static void live(void)
+{
+        struct weir *app = make_app();
+
+        if (app && weir_start(app) == 0) {
+                for (size_t i = 0; i < sizeof(visits) / sizeof(visits[0]); i++) {
+                        visit(weir_port(app, 0), visits[i]);
+                        leave(weir_port(app, 0), visits[i]);
+                }
+                check(weir_stop(app) == 0, "weir_stop()", "failed");
+                wait_for_answers();
+                expect_nothing_left(app);
+        }
+        weir_free(app);
+}
+
+/* Fails the nth call for n = 1, 2, ... until there is no nth. */
+static void test_failing(bool more)
+{
+        unsigned long n = 0, reached;
+
+        do {
+                n++;
+                atomic_store(&calls, 0);
+                atomic_store(&fail_more, more);
+                atomic_store(&fail_at, n);
+                live();
+                reached = atomic_load(&calls);
+                atomic_store(&fail_at, 0);
+        } while (n <= reached);
+        printf("heap_wait: %lu calls failed, one a life%s\n", n - 1,
+               more ? ", and all behind it" : "");
+        check(n > 100, "too few calls", "is malloc() the one above?");
+}
+
+int main(void)
+{
+        pthread_t answers;
+
+        check(pthread_create(&answers, NULL, answer_all, NULL) == 0, "pthread_create()", "failed");
+        test_zero();
+        test_failing(false);
+        test_failing(true);
+        printf("3 passed, 0 failed\n");
+        return 0;
+}
