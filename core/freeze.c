@@ -68,10 +68,9 @@ static void add_link(struct weir__plan *plan, const struct weir__link *link)
         uint16_t i = plan->n_links++;
 
         plan->links[i] = *link;
-        if (link->waiter)
-                plan->links[i].on_request = weir__wait_call;
-        if (link->blocking) {
-                plan->links[i].on_request = weir__job_run;
+        if ((link->waits || link->blocks) && !link->inner) { /* else it is from another plan */
+                plan->links[i].inner = link->on_request;
+                plan->links[i].on_request = link->blocks ? weir__job_run : weir__wait_call;
                 plan->links[i].waits = true;
         }
         if (i && plan->links[i - 1].at == WEIR_AT_BODY)
@@ -130,8 +129,7 @@ static bool make_plan(struct weir__plan *plan, const struct hop *hops, size_t n,
                                        .at = mw->at,
                                        .phase = mw->phase,
                                        .waits = mw->waits,
-                                       .blocking = mw->blocking ? mw->on_request : NULL,
-                                       .waiter = mw->waits ? mw->on_request : NULL,
+                                       .blocks = mw->blocking,
                                });
         }
         if (last)
@@ -268,8 +266,7 @@ static bool compile_route(struct weir__tree *tree, const struct weir__route *rou
                                       .at = WEIR_AT_BODY,
                                       .phase = WEIR_SERVE,
                                       .waits = route->options.waits,
-                                      .waiter = route->options.waits ? route->fn : NULL,
-                                      .blocking = route->options.blocking ? route->fn : NULL };
+                                      .blocks = route->options.blocking };
         struct weir__place *place = &tree->route[id], *scope = &tree->scope[route->scope->number];
         const struct weir_route_options *o = &route->options;
         struct weir__plan *plan = &place->plan;

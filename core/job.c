@@ -223,7 +223,7 @@ static enum weir_flow run_here(struct weir_ctx *ctx, void *self)
         enum weir_flow flow;
 
         ctx->flags |= WEIR__WALKED;
-        flow = ctx->links[ctx->at].blocking(ctx, self);
+        flow = ctx->links[ctx->at].inner(ctx, self);
         ctx->flags &= (uint8_t)~WEIR__WALKED;
         return flow;
 }
@@ -241,7 +241,7 @@ enum weir_flow weir__job_run(struct weir_ctx *ctx, void *self)
                 WEIR__COUNT(cell->loop, out_of_memory);
                 return weir__answer_fixed(ctx, WEIR__STATIC_503);
         }
-        job->work.fn = link->blocking;
+        job->work.fn = link->inner;
         job->work.self = self;
         job->work.queued_ns = weir__now(&cell->loop->clock);
         job->work.ticket = weir_suspend(ctx);

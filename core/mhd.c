@@ -96,8 +96,8 @@ static void walk_fields(struct weir__mhd *mhd, struct MHD_Connection *connection
         struct weir__field_walk *walk = &mhd->walk;
         size_t size;
 
-        *walk = (struct weir__field_walk){ cell, cell->header, cell->header_end,
-                                     version + 8 + 2, false };
+        *walk = (struct weir__field_walk){ cell, cell->header, cell->header_end, version + 8 + 2,
+                                           false };
         MHD_get_connection_values_n(connection, MHD_HEADER_KIND, on_field, walk);
         cell->n_headers = (uint16_t)(walk->at - cell->header);
         if (!mhd->exact)

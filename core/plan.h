@@ -23,10 +23,10 @@ struct weir__link {
         const struct weir_middleware *mw;    /* NULL for a handler             */
         enum weir_at                  at;
         enum weir_phase               phase;
-        bool                          waits;
-        weir_request_fn              *blocking; /* what on_request has the crew run, or NULL */
-        weir_request_fn              *waiter; /* its hook, when on_request is weir__wait_call() */
+        bool                          waits, blocks;
         uint16_t                      response, done; /* the first hooks of links before this one */
+        weir_request_fn              *inner; /* of a link that waits or blocks: its own hook, which
+                                                on_request calls, or has the crew call */
 };
 
 /* A hook that runs on the way back, and the link it belongs to. */

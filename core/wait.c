@@ -109,7 +109,7 @@ static WEIR__COLD enum weir_flow end_misuse(struct weir__cell *cell, enum weir_f
 enum weir_flow weir__wait_call(struct weir_ctx *ctx, void *self)
 {
         struct weir__cell *cell = weir__cell_of(ctx);
-        enum weir_flow flow = ctx->links[ctx->at].waiter(ctx, self);
+        enum weir_flow flow = ctx->links[ctx->at].inner(ctx, self);
 
         return cell->waits && flow != WEIR_WAIT ? end_misuse(cell, flow) : flow;
 }

@@ -79,7 +79,7 @@ struct weir_ctx {
         struct weir_str     query;               /* raw, after '?'; absent without one          */
         struct weir_str     body;                /* in full once AT_BODY hooks and handlers run */
         struct weir_str     host;                /* lower case, without port                    */
-        struct weir_str     peer;                /* the other end of the socket, "127.0.0.1:80" */
+        struct weir_str     peer;                /* whom the connection is from, "127.0.0.1:80"  */
         struct weir_str     client;              /* the client's address, without port          */
         struct weir_str     method_name;         /* the token as sent                           */
 
