@@ -22,10 +22,9 @@ struct move {
 
 static bool is_near(const struct weir__cell *cell, struct weir_str text)
 {
-        ptrdiff_t far = text.ptr - cell->ctx.target.ptr;
-        ptrdiff_t most = (ptrdiff_t)cell->app->options.connection_memory;
+        uintptr_t here = (uintptr_t)cell->ctx.target.ptr, there = (uintptr_t)text.ptr;
 
-        return text.ptr && far >= -most && far <= most;
+        return (there > here ? there - here : here - there) <= cell->app->options.connection_memory;
 }
 
 static void widen(const struct weir__cell *cell, struct move *move, struct weir_str text)

@@ -56,9 +56,8 @@ static uint64_t period_of(const struct weir_options *o)
         return period < MIN_PERIOD_NS ? MIN_PERIOD_NS : period;
 }
 
-static void arm(struct weir__mhd *mhd)
+static void arm(const struct weir__mhd *mhd, uint64_t at_ns)
 {
-        uint64_t at_ns = mhd->watches.first->due_ns;
         struct itimerspec at = { .it_value = { .tv_sec = (time_t)(at_ns / 1000000000),
                                                .tv_nsec = (long)(at_ns % 1000000000) } };
 
@@ -264,7 +263,7 @@ void weir__watch_add(struct weir__mhd *mhd, struct weir__conn *conn)
                                             .requests_left = conn->requests_left };
         weir__timer_set(&mhd->watches, &conn->watch.timer, now_ns);
         if (first)
-                arm(mhd);
+                arm(mhd, conn->watch.timer.due_ns);
 }
 
 void weir__watch_remove(struct weir__mhd *mhd, struct weir__conn *conn)
@@ -291,5 +290,5 @@ void weir__watch_turn(struct weir__mhd *mhd)
                         weir__timer_set(&mhd->watches, timer, now_ns);
         }
         if (looked && mhd->watches.first)
-                arm(mhd);
+                arm(mhd, mhd->watches.first->due_ns);
 }
