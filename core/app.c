@@ -151,6 +151,35 @@ static void set_defaults(struct weir_options *options)
                 options->drain_timeout_ms = 0;
 }
 
+/* Limits on time and requests, where WEIR_INF is none; rates, where WEIR_NONE is none. */
+static void check_limits(struct weir__app *app)
+{
+        const struct weir_options *o = &app->options;
+        const struct {
+                const char *name;
+                int64_t     value, least;
+        } limits[] = {
+                { "idle_timeout_ms", o->idle_timeout_ms, 0 },
+                { "header_timeout_ms", o->header_timeout_ms, 0 },
+                { "body_timeout_ms", o->body_timeout_ms, 0 },
+                { "write_timeout_ms", o->write_timeout_ms, 0 },
+                { "min_body_rate", o->min_body_rate, WEIR_NONE },
+                { "min_write_rate", o->min_write_rate, WEIR_NONE },
+                { "rate_window_ms", o->rate_window_ms, 0 },
+                { "max_requests", o->max_requests, 0 },
+                { "max_age_ms", o->max_age_ms, 0 },
+                { "worker_queue_ms", o->worker_queue_ms, 0 },
+        };
+
+        for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+                if (limits[i].value < limits[i].least)
+                        weir__error(app, "options: %s must not be negative, but is %lld",
+                                    limits[i].name, (long long)limits[i].value);
+        }
+        if (o->workers > 1024)
+                weir__error(app, "options: workers must be at most 1024, not %u", o->workers);
+}
+
 static void check_options(struct weir__app *app)
 {
         const struct weir_options *options = &app->options;
@@ -173,6 +202,7 @@ static void check_options(struct weir__app *app)
         if (options->scope.host)
                 weir__error(app, "options: the root takes no host: use weir_group() for \"%s\"",
                             options->scope.host);
+        check_limits(app);
         weir__forwarded_setup(app);
 }
 

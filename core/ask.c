@@ -39,7 +39,7 @@ struct weir_asked {
         bool                is_in;  /* it has been                */
 };
 
-static const struct weir__transport in_memory = { "ask", true };
+static const struct weir__transport in_memory = { .checks_chunks = true };
 
 static uint64_t asker_mono(void *arg)
 {

@@ -27,7 +27,6 @@
 #define WEIR__OVERFLOW 1 /* the answer did not fit: it is 500, whatever was answered since  */
 #define WEIR__FAILING  2 /* on_error runs: its own failures are rendered as problem+json    */
 #define WEIR__UNWOUND  4 /* on_response has run                                              */
-#define WEIR__WALKED   8 /* weir itself answers: no link may wait any more                   */
 
 struct weir__cell;
 
@@ -35,7 +34,6 @@ struct weir__cell;
 
 /* What the core asks of the thing that carries requests. Two users: mhd.c and ask.c. */
 struct weir__transport {
-        const char *name;
         bool        checks_chunks; /* false: close the connection behind a chunked request */
 };
 
@@ -217,6 +215,7 @@ struct weir__cell {
         bool broken;                     /* the app's own stream broke off          */
         bool cut;                        /* answered by hand: mhd.c                 */
         bool over;                       /* kept for its job alone                  */
+        bool may_wait;                   /* a hook runs that may suspend it         */
         bool waits;                      /* suspended, and not yet back             */
         bool away;                       /* claimed: touched by another thread       */
         bool left;                       /* its client has gone while it was claimed */

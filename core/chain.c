@@ -13,14 +13,13 @@ static void no_answer(struct weir__cell *cell, const struct weir__link *link, en
 {
         struct weir_ctx *ctx = &cell->ctx;
 
-        ctx->flags |= WEIR__WALKED;
         weir_log(weir_app(ctx), WEIR_LOG_ERROR, "%s %.*s: %s returned %s without %s", ctx->pattern,
                  WEIR_FMT(ctx->method_name), link->mw ? link->mw->name : "the handler",
                  flow == WEIR_NEXT   ? "WEIR_NEXT"
                  : flow == WEIR_DONE ? "WEIR_DONE"
                                      : "WEIR_WAIT",
                  flow != WEIR_WAIT ? "an answer"
-                 : link->waits     ? "waiting for anything"
+                 : link->inner     ? "waiting for anything"
                                    : ".waits");
         WEIR__COUNT(cell->loop, bad_answers);
         weir__answer_fixed(ctx, WEIR__STATIC_500);

@@ -17,6 +17,12 @@ static inline uint64_t weir__now(const struct weir__clock *clock)
         return clock->mono_ns(clock->arg);
 }
 
+/* A limit in milliseconds, which may be WEIR_INF or any other number that is too large. */
+static inline uint64_t weir__ns_of_ms(int64_t ms)
+{
+        return ms > INT64_MAX / 1000000 ? UINT64_MAX : (uint64_t)ms * 1000000;
+}
+
 /* An IMF-fixdate (RFC 9110 5.6.7), 29 bytes, for a time since the epoch. */
 #define WEIR__DATE_LEN 29
 void weir__date_format(char out[WEIR__DATE_LEN], uint64_t wall_s);

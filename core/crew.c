@@ -25,7 +25,7 @@ struct weir__crew {
         pthread_cond_t      cond;   /* there is a job, or it is over */
         pthread_cond_t      began;  /* one more hand is ready        */
         struct weir__cell  *first, *last;
-        unsigned            n_queued, n_running;
+        unsigned            n_queued;
         unsigned            n_ready, n_failed;
         bool                quit;
         unsigned            n_hands;
@@ -56,11 +56,9 @@ static void work(struct hand *hand)
 
         pthread_mutex_lock(&crew->lock);
         while ((job = next_job(crew))) {
-                crew->n_running++;
                 pthread_mutex_unlock(&crew->lock);
                 weir__job_work(job, hand->local);
                 pthread_mutex_lock(&crew->lock);
-                crew->n_running--;
         }
         pthread_mutex_unlock(&crew->lock);
 }
@@ -142,16 +140,6 @@ bool weir__crew_take(struct weir__crew *crew, struct weir__cell *job)
         }
         pthread_mutex_unlock(&crew->lock);
         return room;
-}
-
-unsigned weir__crew_load(struct weir__crew *crew)
-{
-        unsigned load;
-
-        pthread_mutex_lock(&crew->lock);
-        load = crew->n_queued + crew->n_running;
-        pthread_mutex_unlock(&crew->lock);
-        return load;
 }
 
 void weir__crew_stop(struct weir__crew *crew)

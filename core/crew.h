@@ -12,10 +12,7 @@ struct weir__crew *weir__crew_start(struct weir__app *app);
 /* Queues a job; false when the queue is full. Any thread. */
 bool weir__crew_take(struct weir__crew *crew, struct weir__cell *job);
 
-/* Jobs that are queued or running. Any thread. */
-unsigned weir__crew_load(struct weir__crew *crew);
-
-/* When no loop is left: ends the threads, but for those with a job that does not return. */
+/* When no loop is left: ends the threads, which have no job. NULL is fine. */
 void weir__crew_stop(struct weir__crew *crew);
 
 #endif

@@ -77,7 +77,6 @@ static enum weir__next after_refusal(struct weir__cell *cell)
 static void too_large(struct weir__cell *cell)
 {
         WEIR__COUNT(cell->loop, bodies_too_large);
-        cell->ctx.flags |= WEIR__WALKED;
         weir_fail(&cell->ctx, 413, "the body must not be larger than %llu bytes",
                   (unsigned long long)cell->place->max_body);
 }
@@ -154,7 +153,6 @@ enum weir__next weir__exchange_body(struct weir__cell *cell, const char *data, s
         }
         if (!weir__buf_reserve(&cell->loop->pool, &cell->body, size)) {
                 WEIR__COUNT(cell->loop, out_of_memory);
-                cell->ctx.flags |= WEIR__WALKED;
                 weir__answer_fixed(&cell->ctx, WEIR__STATIC_503);
                 return refuse_body(cell, size);
         }
@@ -216,7 +214,6 @@ static enum weir__next end_wait(struct weir__cell *cell, enum weir_outcome outco
 enum weir__next weir__exchange_expire(struct weir__cell *cell)
 {
         WEIR__COUNT(cell->loop, deadlines_missed);
-        cell->ctx.flags |= WEIR__WALKED;
         weir_fail(&cell->ctx, 504, "the answer took too long");
         return end_wait(cell, WEIR_TIMEOUT);
 }
@@ -226,7 +223,6 @@ enum weir__next weir__exchange_stop(struct weir__cell *cell)
         enum weir__next next;
 
         cell->answer.close = true;
-        cell->ctx.flags |= WEIR__WALKED;
         weir_fail(&cell->ctx, 503, "the server is stopping");
         next = end_wait(cell, WEIR_SHUTDOWN);
         if (cell->phase != WEIR__SWALLOW)

@@ -71,7 +71,6 @@ static void add_link(struct weir__plan *plan, const struct weir__link *link)
         if ((link->waits || link->blocks) && !link->inner) { /* else it is from another plan */
                 plan->links[i].inner = link->on_request;
                 plan->links[i].on_request = link->blocks ? weir__job_run : weir__wait_call;
-                plan->links[i].waits = true;
         }
         if (i && plan->links[i - 1].at == WEIR_AT_BODY)
                 plan->links[i].at = WEIR_AT_BODY;

@@ -216,25 +216,14 @@ static enum weir_flow refuse(struct weir_ctx *ctx, const char *why)
         return weir_refuse(ctx, 503, "%s", why);
 }
 
-/* In memory there is one thread. There too the hook may not suspend its request. */
-static enum weir_flow run_here(struct weir_ctx *ctx, void *self)
-{
-        enum weir_flow flow;
-
-        ctx->flags |= WEIR__WALKED;
-        flow = ctx->links[ctx->at].inner(ctx, self);
-        ctx->flags &= (uint8_t)~WEIR__WALKED;
-        return flow;
-}
-
 enum weir_flow weir__job_run(struct weir_ctx *ctx, void *self)
 {
         struct weir__cell *cell = weir__cell_of(ctx);
         const struct weir__link *link = &ctx->links[ctx->at];
         struct weir__cell *job;
 
-        if (!cell->loop->crew)
-                return run_here(ctx, self);
+        if (!cell->loop->crew) /* in memory there is one thread */
+                return link->inner(ctx, self);
         job = copy(cell);
         if (!job) {
                 WEIR__COUNT(cell->loop, out_of_memory);
@@ -243,7 +232,7 @@ enum weir_flow weir__job_run(struct weir_ctx *ctx, void *self)
         job->work.fn = link->inner;
         job->work.self = self;
         job->work.queued_ns = weir__now(&cell->loop->clock);
-        job->work.ticket = weir_suspend(ctx);
+        job->work.ticket = weir__wait_begin(cell, UINT64_MAX);
         send_away(job, cell);
         if (weir__crew_take(cell->loop->crew, job)) {
                 WEIR__COUNT(cell->loop, jobs);
@@ -251,7 +240,7 @@ enum weir_flow weir__job_run(struct weir_ctx *ctx, void *self)
         }
         atomic_fetch_sub(&cell->app->claims, 1);
         come_home(job);
-        weir__wait_cancel(cell);
+        weir__wait_take(cell);
         take_over(cell);
         WEIR__COUNT(cell->loop, jobs_refused);
         return refuse(ctx, "too much work is queued");
@@ -261,9 +250,9 @@ enum weir_flow weir__job_run(struct weir_ctx *ctx, void *self)
 
 static bool is_too_late(const struct weir__cell *job)
 {
-        uint64_t limit = (uint64_t)job->app->options.worker_queue_ms * 1000000;
+        uint64_t queued_ns = weir__now(&job->loop->clock) - job->work.queued_ns;
 
-        return weir__now(&job->loop->clock) - job->work.queued_ns > limit;
+        return queued_ns > weir__ns_of_ms(job->app->options.worker_queue_ms);
 }
 
 static enum weir_flow work(struct weir__cell *job)
@@ -324,10 +313,8 @@ unsigned weir__jobs_lost(struct weir__loop *loop)
                 const struct weir__link *link = &job->ctx.links[job->ctx.at];
 
                 weir_log(&loop->app->root, WEIR_LOG_ERROR,
-                         "%s %.*s: %s has not returned: its "
-                         "memory stays",
-                         job->ctx.pattern, WEIR_FMT(job->ctx.method_name),
-                         link->mw ? link->mw->name : "the handler");
+                         "%s %.*s: %s has not returned: its memory stays", job->ctx.pattern,
+                         WEIR_FMT(job->ctx.method_name), link->mw ? link->mw->name : "the handler");
                 n++;
         }
         return n;

@@ -84,14 +84,12 @@ static void push_again(struct weir__mhd *mhd, uint64_t now_ns)
                      now_ns);
 }
 
-void weir__leave_turn(struct weir__mhd *mhd)
+void weir__leave_turn(struct weir__mhd *mhd, uint64_t now_ns)
 {
         struct epoll_event events[64];
         int n = epoll_wait(mhd->leave_fd, events, 64, 0);
-        uint64_t now = weir__now(&mhd->loop->clock);
 
-        mhd->busy_turns = 0;
         for (int i = 0; i < n; i++)
-                push(mhd, events[i].data.ptr, now);
-        push_again(mhd, now);
+                push(mhd, events[i].data.ptr, now_ns);
+        push_again(mhd, now_ns);
 }

@@ -373,8 +373,8 @@ static bool is_old(void)
 const struct weir__transport *weir__mhd_transport(void)
 {
         /* 0.9.75 takes chunk sizes that end in a bare line feed, and no callback sees them. */
-        static const struct weir__transport old = { "libmicrohttpd before 1.0", false };
-        static const struct weir__transport current = { "libmicrohttpd", true };
+        static const struct weir__transport old = { .checks_chunks = false };
+        static const struct weir__transport current = { .checks_chunks = true };
 
         return is_old() ? &old : &current;
 }

@@ -80,7 +80,7 @@ struct weir__mhd {
         struct weir_str       last_path;  /* of the last target, for keep_raw() only */
         int                   epoll_fd;   /* MHD's own */
         int                   leave_fd;   /* leave.c   */
-        unsigned              busy_turns; /* since leave_fd was looked at */
+        unsigned              busy_turns; /* since it looked around */
         bool                  no_room;    /* MHD could not send the head of an answer */
         bool                  cut_all;    /* the stop waits for nobody any more */
         bool                  exact;      /* heads lie in memory as they were sent: 0.9.75 */
@@ -182,13 +182,7 @@ void weir__leave_forget(struct weir__mhd *mhd, struct weir__conn *conn);
 void weir__leave_waits(struct weir__mhd *mhd, struct weir__conn *conn);
 
 /* Makes MHD see the clients that have left. */
-void weir__leave_turn(struct weir__mhd *mhd);
-
-/* Is it time for that? While others are served, those who leave may wait for some turns. */
-static inline bool weir__leave_is_due(struct weir__mhd *mhd)
-{
-        return mhd->callbacks == 0 || mhd->leave_timers.first || ++mhd->busy_turns == 64;
-}
+void weir__leave_turn(struct weir__mhd *mhd, uint64_t now_ns);
 
 /* ---- watch.c ---- */
 
@@ -199,7 +193,7 @@ void weir__watch_add(struct weir__mhd *mhd, struct weir__conn *conn);
 void weir__watch_remove(struct weir__mhd *mhd, struct weir__conn *conn);
 
 /* Cuts the connections that take too long, of those that are to be looked at now. */
-void weir__watch_turn(struct weir__mhd *mhd);
+void weir__watch_turn(struct weir__mhd *mhd, uint64_t now_ns);
 
 /* ---- linger.c ---- */
 

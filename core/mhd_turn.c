@@ -15,6 +15,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#define BUSY_TURNS 256 /* how often to look around while requests keep MHD busy */
 #define MHD_EVENTS 128
 #define OWN_EVENTS 5 /* descriptors in MHD's set that are no connections */
 
@@ -89,6 +90,16 @@ static WEIR__APART void sleep_outside(const struct weir__mhd *mhd, int wait_ms)
                 poll(&ready, 1, wait_ms);
 }
 
+/* For those whom no callback tells of. */
+static WEIR__COLD void look_around(struct weir__mhd *mhd)
+{
+        uint64_t now = weir__now(&mhd->loop->clock);
+
+        mhd->busy_turns = 0;
+        weir__leave_turn(mhd, now);
+        weir__watch_turn(mhd, now);
+}
+
 /* What has to end ends after the sleep: it may be the last that the loop waits for. */
 void weir__mhd_turn(struct weir__mhd *mhd, int wait_ms)
 {
@@ -98,10 +109,8 @@ void weir__mhd_turn(struct weir__mhd *mhd, int wait_ms)
                 wait_ms = shorter(wait_ms, next_timer_ms(mhd));
         mhd->callbacks = 0;
         MHD_run_wait(mhd->daemon, mhd_sleeps ? wait_ms : 0);
-        if (weir__leave_is_due(mhd)) {
-                weir__leave_turn(mhd);
-                weir__watch_turn(mhd);
-        }
+        if (mhd->callbacks == 0 || mhd->leave_timers.first || ++mhd->busy_turns == BUSY_TURNS)
+                look_around(mhd);
         if (!mhd_sleeps && mhd->callbacks == 0 && wait_ms != 0)
                 sleep_outside(mhd, wait_ms);
         if (is_timed(mhd))

@@ -52,27 +52,30 @@ static uint64_t earlier(uint64_t a, uint64_t b)
         return a < b ? a : b;
 }
 
-/*
- * Without leave to wait nothing happens: the hook returns WEIR_WAIT, which is answered 500. Only an
- * on_request hook has it: not on_error, not what is called back when an answer is dropped.
- */
-static struct weir_ticket suspend(struct weir__cell *cell, uint64_t until_ns)
+struct weir_ticket weir__wait_begin(struct weir__cell *cell, uint64_t until_ns)
 {
         struct weir__loop *loop = cell->loop;
         uint64_t turn = atomic_load_explicit(&cell->wait.word, memory_order_relaxed) / STATES + 1;
-        uint64_t due;
+        uint64_t due = earlier(until_ns, deadline_of(cell));
 
-        if (cell->waits || cell->away || !cell->ctx.links[cell->ctx.at].waits ||
-            (cell->ctx.flags & (WEIR__UNWOUND | WEIR__FAILING | WEIR__WALKED)))
-                return (struct weir_ticket){ 0 };
         cell->waits = true;
         cell->wait.until_ns = until_ns;
         list(loop, cell);
-        due = earlier(until_ns, deadline_of(cell));
         if (due != UINT64_MAX)
                 weir__due_set(&loop->dues, &cell->wait.due, due);
         atomic_store_explicit(&cell->wait.word, turn * STATES + WAITING, memory_order_release);
         return (struct weir_ticket){ cell, turn };
+}
+
+/*
+ * Without leave to wait nothing happens: the hook returns WEIR_WAIT, which is answered 500. Only an
+ * on_request hook has it, once in a call: not on_error, which it may cause, nor a claimer.
+ */
+static struct weir_ticket suspend(struct weir__cell *cell, uint64_t until_ns)
+{
+        if (cell->away || !cell->may_wait || cell->waits || (cell->ctx.flags & WEIR__FAILING))
+                return (struct weir_ticket){ 0 };
+        return weir__wait_begin(cell, until_ns);
 }
 
 struct weir_ticket weir_suspend(struct weir_ctx *ctx)
@@ -86,13 +89,11 @@ enum weir_flow weir_wait_until(struct weir_ctx *ctx, uint64_t at_ns)
         return WEIR_WAIT;
 }
 
-static bool take(struct weir__cell *cell);
-
 /* The hook suspended its request and then did not wait: 500, unless somebody has it already. */
 static WEIR__COLD enum weir_flow end_misuse(struct weir__cell *cell, enum weir_flow flow)
 {
         const struct weir__link *link = &cell->ctx.links[cell->ctx.at];
-        bool ours = take(cell);
+        bool ours = weir__wait_take(cell);
 
         weir_log(weir_app(&cell->ctx), WEIR_LOG_ERROR,
                  "%s %.*s: %s suspended the request and returned %s, not WEIR_WAIT",
@@ -102,15 +103,17 @@ static WEIR__COLD enum weir_flow end_misuse(struct weir__cell *cell, enum weir_f
         if (!ours)
                 return WEIR_WAIT;
         WEIR__COUNT(cell->loop, bad_answers);
-        cell->ctx.flags |= WEIR__WALKED;
         return weir__answer_fixed(&cell->ctx, WEIR__STATIC_500);
 }
 
 enum weir_flow weir__wait_call(struct weir_ctx *ctx, void *self)
 {
         struct weir__cell *cell = weir__cell_of(ctx);
-        enum weir_flow flow = ctx->links[ctx->at].inner(ctx, self);
+        enum weir_flow flow;
 
+        cell->may_wait = true;
+        flow = ctx->links[ctx->at].inner(ctx, self);
+        cell->may_wait = false;
         return cell->waits && flow != WEIR_WAIT ? end_misuse(cell, flow) : flow;
 }
 
@@ -174,8 +177,7 @@ bool weir__wait_is_on(struct weir_ticket ticket)
 
 /* ---- Out of it: on the loop. ---- */
 
-/* Takes a request that waits, unless it is claimed. */
-static bool take(struct weir__cell *cell)
+bool weir__wait_take(struct weir__cell *cell)
 {
         uint64_t turn = atomic_load_explicit(&cell->wait.word, memory_order_relaxed) / STATES;
 
@@ -183,11 +185,6 @@ static bool take(struct weir__cell *cell)
                 return false;
         unlist(cell->loop, cell);
         return true;
-}
-
-void weir__wait_cancel(struct weir__cell *cell)
-{
-        take(cell);
 }
 
 static void take_back(struct weir__cell *cell)
@@ -257,7 +254,7 @@ static struct weir__cell *take_due(struct weir__loop *loop, uint64_t now)
                 struct weir__cell *cell = cell_of_due(loop->dues.first);
 
                 weir__due_cancel(&loop->dues, &cell->wait.due);
-                if (!take(cell))
+                if (!weir__wait_take(cell))
                         continue;
                 *end = cell;
                 end = &cell->wait.next_resumed;
@@ -283,7 +280,7 @@ void weir__wait_turn(struct weir__loop *loop)
 
 void weir__wait_left(struct weir__cell *cell)
 {
-        if (take(cell))
+        if (weir__wait_take(cell))
                 go_on(cell, weir__exchange_left(cell));
         else
                 cell->left = true;
@@ -295,7 +292,7 @@ void weir__wait_stop(struct weir__loop *loop)
 
         for (struct weir__cell *cell = loop->waiting; cell; cell = next) {
                 next = cell->wait.next;
-                if (take(cell))
+                if (weir__wait_take(cell))
                         go_on(cell, weir__exchange_stop(cell));
         }
 }

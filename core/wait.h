@@ -33,8 +33,11 @@ static inline uint64_t weir__wait_until(const struct weir__loop *loop)
         return loop->dues.first ? loop->dues.first->at_ns : UINT64_MAX;
 }
 
-/* Takes back a request that nobody can have claimed. */
-void weir__wait_cancel(struct weir__cell *cell);
+/* Suspends a request until `until_ns`, its deadline or a claim; its hook returns WEIR_WAIT. */
+struct weir_ticket weir__wait_begin(struct weir__cell *cell, uint64_t until_ns);
+
+/* Takes a request that waits back to the loop, unless it is claimed. */
+bool weir__wait_take(struct weir__cell *cell);
 
 /* The client of a request that waits has gone: it ends now, or when its claimer gives it back. */
 void weir__wait_left(struct weir__cell *cell);

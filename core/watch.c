@@ -10,7 +10,7 @@
  *      SERVE  the app has it, which has its own deadlines
  *
  * A timer that the loop sleeps on says when the next look is due; busy loops look every now and
- * then anyhow (leave.c).
+ * then anyhow (mhd_turn.c).
  */
 #include "exchange.h"
 #include "mhd_private.h"
@@ -37,11 +37,6 @@ enum {
 
 /* ---- How often to look. ---- */
 
-static uint64_t ns_of(int64_t ms)
-{
-        return ms == WEIR_INF ? UINT64_MAX : (uint64_t)ms * 1000000;
-}
-
 static uint64_t period_of(const struct weir_options *o)
 {
         const int64_t limits[] = { o->idle_timeout_ms,  o->header_timeout_ms, o->body_timeout_ms,
@@ -49,8 +44,8 @@ static uint64_t period_of(const struct weir_options *o)
         uint64_t period = MAX_PERIOD_NS * LOOKS_PER_LIMIT;
 
         for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
-                if (ns_of(limits[i]) < period)
-                        period = ns_of(limits[i]);
+                if (weir__ns_of_ms(limits[i]) < period)
+                        period = weir__ns_of_ms(limits[i]);
         }
         period /= LOOKS_PER_LIMIT;
         return period < MIN_PERIOD_NS ? MIN_PERIOD_NS : period;
@@ -154,14 +149,14 @@ static bool check_idle(struct weir__mhd *mhd, struct weir__conn *conn, uint64_t 
         struct weir__watch *watch = &conn->watch;
         uint64_t for_ns = now_ns - watch->since_ns;
 
-        if (!watch->quiet && for_ns > ns_of(o->header_timeout_ms)) {
+        if (!watch->quiet && for_ns > weir__ns_of_ms(o->header_timeout_ms)) {
                 watch->quiet = received(conn) == watch->moved;
                 if (!watch->quiet) {
                         cut_head(mhd, conn);
                         return true;
                 }
         }
-        if (for_ns <= ns_of(o->idle_timeout_ms) && !watch->old)
+        if (for_ns <= weir__ns_of_ms(o->idle_timeout_ms) && !watch->old)
                 return false;
         cut(mhd, conn, WEIR__STAT(idle_closed));
         return true;
@@ -188,9 +183,9 @@ static bool check_transfer(struct weir__mhd *mhd, struct weir__conn *conn, int s
         int64_t limit = state == BODY ? o->body_timeout_ms : o->write_timeout_ms;
         int64_t rate = state == BODY ? o->min_body_rate : o->min_write_rate;
         bool slow = rate != WEIR_NONE && is_slow(watch, moved(conn, state), (uint64_t)rate,
-                                                 ns_of(o->rate_window_ms), now_ns);
+                                                 weir__ns_of_ms(o->rate_window_ms), now_ns);
 
-        if (!slow && now_ns - watch->since_ns <= ns_of(limit))
+        if (!slow && now_ns - watch->since_ns <= weir__ns_of_ms(limit))
                 return false;
         if (state == BODY)
                 cut_body(mhd, conn);
@@ -219,7 +214,7 @@ static bool look(struct weir__mhd *mhd, struct weir__conn *conn, uint64_t now_ns
         struct weir__watch *watch = &conn->watch;
         int state = state_of(conn);
 
-        if (now_ns - watch->opened_ns > ns_of(o->max_age_ms))
+        if (now_ns - watch->opened_ns > weir__ns_of_ms(o->max_age_ms))
                 watch->old = conn->closing = true; /* behind its next answer */
         if (state != watch->state || conn->requests_left != watch->requests_left)
                 begin(conn, state, now_ns);
@@ -227,7 +222,8 @@ static bool look(struct weir__mhd *mhd, struct weir__conn *conn, uint64_t now_ns
                 return !check_idle(mhd, conn, now_ns);
         if (state == BODY || state == WRITE)
                 return !check_transfer(mhd, conn, state, now_ns);
-        if (state == SERVE || now_ns - conn->cell->ctx.started_ns <= ns_of(o->header_timeout_ms))
+        if (state == SERVE ||
+            now_ns - conn->cell->ctx.started_ns <= weir__ns_of_ms(o->header_timeout_ms))
                 return true;
         cut_head(mhd, conn);
         return false;
@@ -271,15 +267,11 @@ void weir__watch_remove(struct weir__mhd *mhd, struct weir__conn *conn)
         weir__timer_cancel(&mhd->watches, &conn->watch.timer);
 }
 
-void weir__watch_turn(struct weir__mhd *mhd)
+void weir__watch_turn(struct weir__mhd *mhd, uint64_t now_ns)
 {
         struct weir__timer *timer;
         bool looked = false;
-        uint64_t now_ns;
 
-        if (!mhd->watches.first)
-                return;
-        now_ns = weir__now(&mhd->loop->clock);
         while ((timer = weir__timer_due(&mhd->watches, now_ns))) {
                 struct weir__conn *conn = (struct weir__conn *)(void *)((char *)timer -
                                                                         offsetof(struct weir__conn,

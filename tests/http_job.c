@@ -340,12 +340,13 @@ Test(http_job, a_stop_waits_for_the_handler)
 {
         struct client client = client_to(app);
         pthread_t thread;
+        int fd;
 
         client_send(&client, GET("/held/1"));
         sem_wait(&entered);
         pthread_create(&thread, NULL, stop_it, NULL);
-        while (net_connect(weir_port(app, 0)) >= 0) /* until nobody listens */
-                sched_yield();
+        while ((fd = net_connect(weir_port(app, 0))) >= 0) /* until nobody listens */
+                close(fd);
         sem_post(&gate);
         client_read(&client, 200);
         pthread_join(thread, NULL);

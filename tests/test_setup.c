@@ -162,6 +162,21 @@ Test(setup, options_out_of_range_are_named)
         refused(weir_new(&(struct weir_options){ .scope.slash = (enum weir_slash)9 }), "slash");
 }
 
+Test(setup, limits_that_are_negative_are_named)
+{
+        refused(weir_new(&(struct weir_options){ .idle_timeout_ms = -1 }), "idle_timeout_ms");
+        refused(weir_new(&(struct weir_options){ .header_timeout_ms = -1 }), "header_timeout_ms");
+        refused(weir_new(&(struct weir_options){ .body_timeout_ms = -1 }), "body_timeout_ms");
+        refused(weir_new(&(struct weir_options){ .write_timeout_ms = -1 }), "write_timeout_ms");
+        refused(weir_new(&(struct weir_options){ .min_body_rate = -2 }), "min_body_rate");
+        refused(weir_new(&(struct weir_options){ .min_write_rate = -2 }), "min_write_rate");
+        refused(weir_new(&(struct weir_options){ .rate_window_ms = -1 }), "rate_window_ms");
+        refused(weir_new(&(struct weir_options){ .max_requests = -1 }), "max_requests");
+        refused(weir_new(&(struct weir_options){ .max_age_ms = -1 }), "max_age_ms");
+        refused(weir_new(&(struct weir_options){ .worker_queue_ms = -1 }), "worker_queue_ms");
+        refused(weir_new(&(struct weir_options){ .workers = 1025 }), "workers");
+}
+
 Test(setup, a_middleware_needs_a_name_and_a_phase_that_exists)
 {
         static const struct weir_middleware nameless = { .self_size = 1 };
