@@ -85,4 +85,21 @@ RAW int posix_memalign(void **memory, size_t alignment, size_t size)
 
 #pragma GCC visibility pop
 
+/* Fails the nth call of live() for n = 1, 2, ... until there is no nth: how many there were. */
+static unsigned long fail_each(void (*live)(void), bool more)
+{
+        unsigned long n = 0, reached;
+
+        do {
+                n++;
+                atomic_store(&calls, 0);
+                atomic_store(&fail_more, more);
+                atomic_store(&fail_at, n);
+                live();
+                reached = atomic_load(&calls);
+                atomic_store(&fail_at, 0);
+        } while (n <= reached);
+        return n - 1;
+}
+
 #endif

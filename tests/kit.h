@@ -79,4 +79,19 @@ static inline struct weir *app_with(weir_request_fn *fn, void *self)
         return app;
 }
 
+/* The same with loops, on a port that the kernel chooses; not started. */
+static inline struct weir *serving(weir_request_fn *fn, void *self, unsigned loops)
+{
+        struct weir *app = weir_new(&(struct weir_options){ .loops = loops, .log = drop_log });
+
+        weir_listen(app, "127.0.0.1:0", NULL);
+        weir_get(app, "/", fn, self);
+        return app;
+}
+
+static inline void started(struct weir *app)
+{
+        cr_assert_eq(weir_start(app), 0, "%s", weir_error(app));
+}
+
 #endif

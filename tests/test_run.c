@@ -10,20 +10,6 @@
 #define GET_CLOSE "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
 #define GET_KEEP  "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 
-static struct weir *serving(weir_request_fn *fn, void *self, unsigned loops)
-{
-        struct weir *app = weir_new(&(struct weir_options){ .loops = loops, .log = drop_log });
-
-        weir_listen(app, "127.0.0.1:0", NULL);
-        weir_get(app, "/", fn, self);
-        return app;
-}
-
-static void started(struct weir *app)
-{
-        cr_assert_eq(weir_start(app), 0, "%s", weir_error(app));
-}
-
 static void *main_of(void *app)
 {
         return (void *)(intptr_t)weir_main(app);
