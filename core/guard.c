@@ -88,6 +88,21 @@ static bool is_host(const char *name)
         return (text | 0x20202020) == host; /* of all token bytes only letters fold to these */
 }
 
+#define START(letter) (1u << ((letter) - 'a' + 1))
+
+/* Of the names below; any start of one without bytes, which is refused. */
+const uint32_t weir__known_starts[32] = {
+        [0] = UINT32_MAX,
+        [4] = START('h'),
+        [6] = START('o') | START('e'),
+        [8] = START('i'),
+        [12] = START('c'),
+        [13] = START('a'),
+        [14] = START('c'),
+        [17] = START('t') | START('i'),
+        [19] = START('i'),
+};
+
 /* Takes note of the fields that say what the message is. */
 static void classify(struct weir__cell *cell, const struct weir__header *field)
 {

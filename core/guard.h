@@ -12,11 +12,15 @@
 #include "hint.h"
 
 /*
- * The lengths of the names that say what the message is, and none, as bits. A longer name may look
- * like one.
+ * By length, with which letters the names start that say what the message is: bit 1 is 'a' or 'A'.
+ * A name that is longer than the table, or starts with another byte, may look like one.
  */
-#define WEIR__KNOWN_LENGTHS                                                                        \
-        (1u | 1u << 4 | 1u << 6 | 1u << 8 | 1u << 12 | 1u << 13 | 1u << 14 | 1u << 17 | 1u << 19)
+extern const uint32_t weir__known_starts[32];
+
+static WEIR__INLINE bool weir__may_be_known(const char *name, uint32_t len)
+{
+        return weir__known_starts[len & 31] >> (name[0] & 31) & 1;
+}
 
 /* Judges a field, cuts blanks off its end, and takes note of what it says of the message. */
 WEIR__APART void weir__guard_look(struct weir__cell *cell, struct weir__header *field, bool usual);
@@ -27,7 +31,7 @@ static WEIR__INLINE void weir__guard_field(struct weir__cell *cell, struct weir_
         bool usual = weir__is_usual_field(field->name, field->name_len, field->value,
                                           field->value_len);
 
-        if (!usual || (WEIR__KNOWN_LENGTHS >> (field->name_len & 31) & 1))
+        if (!usual || weir__may_be_known(field->name, field->name_len))
                 weir__guard_look(cell, field, usual);
 }
 
