@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#define PIECE         4096                   /* bytes of a body at a time      */
 #define START_NS      1000000000ull          /* so that 0 stays "never"        */
 #define START_WALL_NS 1700000000000000000ull /* 2023-11-14, as good as any day */
 
@@ -328,18 +329,32 @@ static void finish(struct weir_asked *asked)
         weir__exchange_done(cell, cell->sent_bytes, left || broken ? WEIR__GONE : WEIR__SENT);
 }
 
+/* In pieces, as a network would. */
+static enum weir__next send_body(struct weir_asked *asked)
+{
+        struct weir_str *body = &asked->body;
+
+        while (body->len) {
+                struct weir_str piece = { body->ptr, body->len < PIECE ? body->len : PIECE };
+                enum weir__next next;
+
+                body->ptr += piece.len;
+                body->len -= piece.len;
+                next = weir__exchange_body(asked->cell, piece.ptr, piece.len);
+                if (next != WEIR__READ)
+                        return next;
+        }
+        asked->is_in = true;
+        return weir__exchange_end(asked->cell);
+}
+
 /* `next` is an enum weir__next. */
 static void go_on(struct weir_asked *asked, int next)
 {
         struct weir__cell *cell = asked->cell;
 
-        if (next == WEIR__READ && !asked->is_in && cell->phase != WEIR__LEFT) {
-                asked->is_in = true;
-                if (asked->body.len)
-                        next = weir__exchange_body(cell, asked->body.ptr, asked->body.len);
-                if (next == WEIR__READ)
-                        next = weir__exchange_end(cell);
-        }
+        if (next == WEIR__READ && !asked->is_in && cell->phase != WEIR__LEFT)
+                next = send_body(asked);
         if (next != WEIR__WAIT)
                 finish(asked);
 }

@@ -61,6 +61,7 @@ struct weir__loop {
         struct weir__cell *_Atomic resumed;   /* a stack that any thread pushes to            */
         void                   (*wake)(struct weir__loop *loop); /* any thread: look at resumed */
         void                   (*woke)(struct weir__cell *cell, int next); /* it goes on      */
+        void                    *carrier;     /* the transport's own                          */
 };
 
 void weir__loop_init(struct weir__loop *loop, struct weir__app *app, uint32_t number,
@@ -138,6 +139,15 @@ struct weir__wait {
         enum weir_flow     flow;           /* that it was resumed with                          */
 };
 
+/* ---- Bodies in pieces: upload.c. ---- */
+
+struct weir__upload {
+        const struct weir__body_hook *hook; /* that has the piece; NULL: there is none at hand */
+        struct weir_str    piece;
+        bool               last;
+        uint16_t           passed; /* ctx.at, but for while a hook has the piece */
+};
+
 /* ---- Jobs: job.h. Of the copy of a request that a thread of the crew works on. ---- */
 
 struct weir__job {
@@ -162,7 +172,7 @@ struct weir__defer {
 enum weir__phase {
         WEIR__FRESH,    /* the target is known                        */
         WEIR__HEAD,     /* the chain has run as far as headers go      */
-        WEIR__BODY,     /* collecting the body                         */
+        WEIR__BODY,     /* the body comes in                           */
         WEIR__SWALLOW,  /* answered; what is left of the body is dropped */
         WEIR__END,      /* the body is in: the chain runs to its end   */
         WEIR__ANSWERED, /* the verdict is there                        */
@@ -201,6 +211,7 @@ struct weir__cell {
         uint64_t body_seen;              /* bytes of the body so far                */
         uint64_t swallowed;              /* those behind a refusal                  */
         uint64_t sent_bytes;             /* of the answer's body, so far            */
+        struct weir__upload upload;
         struct weir_str host_header, content_type;
         enum weir__phase phase;
         enum weir__miss miss;            /* why place is a scope                    */
@@ -220,7 +231,7 @@ struct weir__cell {
         bool away;                       /* claimed: touched by another thread       */
         bool left;                       /* its client has gone while it was claimed */
         bool repeats;                    /* MHD will repeat a callback: mhd.c        */
-        uint8_t step;                    /* enum weir__next, of that callback        */
+        uint8_t step;                    /* enum weir__next: what a wait ended with  */
         uint16_t waited;                 /* the last link that waited, from 1        */
         bool has_query;                  /* its first byte is hidden: mhd.c         */
         char hidden;                     /* the first byte of the query: mhd.c      */

@@ -8,8 +8,8 @@
 #include "exchange.h"
 #include "hint.h"
 
-/* A hook that ended the walk without an answer. */
-static void no_answer(struct weir__cell *cell, const struct weir__link *link, enum weir_flow flow)
+void weir__chain_no_answer(struct weir__cell *cell, const struct weir__link *link,
+                           enum weir_flow flow)
 {
         struct weir_ctx *ctx = &cell->ctx;
 
@@ -33,7 +33,7 @@ static WEIR__COLD enum weir__walk end(struct weir__cell *cell, const struct weir
                 cell->waited = (uint16_t)(link - cell->plan->links) + 1;
                 return WEIR__WAITS;
         }
-        no_answer(cell, link, flow);
+        weir__chain_no_answer(cell, link, flow);
         return WEIR__ANSWERS;
 }
 
@@ -46,7 +46,7 @@ enum weir__walk weir__chain_run(struct weir__cell *cell, unsigned upto)
 
         for (; at < upto; link++) {
                 flow = link->on_request(ctx, link->self);
-                if (flow == WEIR_NEXT && link->mw) {
+                if (flow == WEIR_NEXT && link->passes) {
                         ctx->at = (uint16_t)++at;
                         continue;
                 }
@@ -62,12 +62,12 @@ enum weir__walk weir__chain_resume(struct weir__cell *cell, enum weir_flow flow,
         struct weir_ctx *ctx = &cell->ctx;
         const struct weir__link *link = &ctx->links[ctx->at];
 
-        if (flow == WEIR_NEXT && link->mw) {
+        if (flow == WEIR_NEXT && link->passes) {
                 ctx->at++;
                 return weir__chain_run(cell, upto);
         }
         if (flow != WEIR_DONE || !ctx->status)
-                no_answer(cell, link, flow);
+                weir__chain_no_answer(cell, link, flow);
         return WEIR__ANSWERS;
 }
 

@@ -29,7 +29,8 @@ static void dump_route(FILE *out, const struct weir__route *route, const struct 
                 if (link->at == WEIR_AT_BODY)
                         fprintf(out, link->mw->at == WEIR_AT_BODY ? "(body)" : "(raised to body)");
         }
-        fprintf(out, "  -> %s\n", place->name ? place->name : "handler");
+        fprintf(out, "  -> %s%s\n", place->name ? place->name : "handler",
+                plan->streams ? " (streams)" : "");
 }
 
 char *weir_dump(struct weir *root)

@@ -81,6 +81,11 @@ static void too_large(struct weir__cell *cell)
                   (unsigned long long)cell->place->max_body);
 }
 
+static bool has_body(const struct weir__cell *cell)
+{
+        return cell->content_length || cell->chunked;
+}
+
 /* What is next when the chain has walked as far as it may; a body may still be to be read. */
 static enum weir__next after_walk(struct weir__cell *cell, enum weir__walk walk)
 {
@@ -90,6 +95,8 @@ static enum weir__next after_walk(struct weir__cell *cell, enum weir__walk walk)
                 return WEIR__WAIT;
         waited = cell->waited == cell->ctx.at + 1;
         if (walk == WEIR__PASSED) {
+                if (!has_body(cell))
+                        return weir__exchange_end(cell);
                 if (cell->content_length <= cell->place->max_body)
                         return WEIR__READ;
                 too_large(cell);
@@ -115,7 +122,7 @@ enum weir__next weir__exchange_head(struct weir__cell *cell, struct weir_str ver
         ctx->pattern = cell->place->pattern;
         ctx->route_id = cell->place->id;
         bind(cell, &cell->place->plan);
-        if (cell->content_length || cell->chunked)
+        if (has_body(cell) || cell->plan->on_body)
                 return after_walk(cell, weir__chain_run(cell, cell->plan->n_at_headers));
         if (weir__chain_run(cell, cell->plan->n_links) == WEIR__WAITS) /* the request is in */
                 return WEIR__WAIT;
@@ -136,6 +143,66 @@ static enum weir__next refuse_body(struct weir__cell *cell, size_t size)
         return WEIR__CUT;
 }
 
+static enum weir__next at_end(struct weir__cell *cell)
+{
+        const struct weir__plan *plan = cell->plan;
+
+        if (plan->streams)
+                weir__chain_no_answer(cell, &plan->links[plan->n_links - 1], WEIR_NEXT);
+        else if (weir__chain_run(cell, plan->n_links) == WEIR__WAITS)
+                return WEIR__WAIT;
+        verdict(cell);
+        return WEIR__READ;
+}
+
+/* What is next when a piece has gone through the hooks. */
+static enum weir__next after_piece(struct weir__cell *cell, enum weir__walk walk)
+{
+        const struct weir__upload piece = cell->upload;
+
+        if (walk == WEIR__WAITS)
+                return WEIR__WAIT;
+        weir__upload_end(cell);
+        if (walk == WEIR__PASSED)
+                return piece.last ? at_end(cell) : WEIR__READ;
+        if (!piece.last)
+                return refuse_body(cell, piece.piece.len);
+        verdict(cell);
+        return WEIR__READ;
+}
+
+/* Adds to the body; where the route streams, in place of the piece before. */
+static bool keep(struct weir__cell *cell, const char *data, size_t size)
+{
+        struct weir__buf *body = &cell->body;
+
+        if (cell->plan->streams)
+                body->len = 0;
+        if (!weir__buf_reserve(&cell->loop->pool, body, size))
+                return false;
+        memcpy(body->ptr + body->len, data, size);
+        body->len += size;
+        return true;
+}
+
+/* The hooks may have a piece for longer than the transport does: then they get the copy. */
+static enum weir__next take_piece(struct weir__cell *cell, struct weir_str piece)
+{
+        const struct weir__plan *plan = cell->plan;
+
+        if (!plan->streams || plan->holds) {
+                if (!keep(cell, piece.ptr, piece.len)) {
+                        WEIR__COUNT(cell->loop, out_of_memory);
+                        weir__answer_fixed(&cell->ctx, WEIR__STATIC_503);
+                        return refuse_body(cell, piece.len);
+                }
+                piece.ptr = cell->body.ptr + cell->body.len - piece.len;
+        }
+        if (!plan->on_body)
+                return WEIR__READ;
+        return after_piece(cell, weir__upload_run(cell, piece, false));
+}
+
 enum weir__next weir__exchange_body(struct weir__cell *cell, const char *data, size_t size)
 {
         cell->body_seen += size;
@@ -151,14 +218,7 @@ enum weir__next weir__exchange_body(struct weir__cell *cell, const char *data, s
                 too_large(cell);
                 return refuse_body(cell, size);
         }
-        if (!weir__buf_reserve(&cell->loop->pool, &cell->body, size)) {
-                WEIR__COUNT(cell->loop, out_of_memory);
-                weir__answer_fixed(&cell->ctx, WEIR__STATIC_503);
-                return refuse_body(cell, size);
-        }
-        memcpy(cell->body.ptr + cell->body.len, data, size);
-        cell->body.len += size;
-        return WEIR__READ;
+        return take_piece(cell, (struct weir_str){ data, size });
 }
 
 enum weir__next weir__exchange_end(struct weir__cell *cell)
@@ -168,11 +228,11 @@ enum weir__next weir__exchange_end(struct weir__cell *cell)
         if (ctx->flags & WEIR__UNWOUND)
                 return WEIR__READ;
         cell->phase = WEIR__END;
-        ctx->body = (struct weir_str){ cell->body.ptr, cell->body.len };
-        if (weir__chain_run(cell, cell->plan->n_links) == WEIR__WAITS)
-                return WEIR__WAIT;
-        verdict(cell);
-        return WEIR__READ;
+        if (!cell->plan->streams)
+                ctx->body = (struct weir_str){ cell->body.ptr, cell->body.len };
+        if (cell->plan->on_body)
+                return after_piece(cell, weir__upload_run(cell, WEIR_STR(""), true));
+        return at_end(cell);
 }
 
 void weir__exchange_too_slow(struct weir__cell *cell)
@@ -189,18 +249,22 @@ void weir__exchange_too_slow(struct weir__cell *cell)
 /* How far the chain may go. */
 static unsigned reach(const struct weir__cell *cell)
 {
-        bool at_headers = cell->phase == WEIR__HEAD && (cell->content_length || cell->chunked);
+        bool at_headers = cell->phase == WEIR__HEAD && (has_body(cell) || cell->plan->on_body);
 
         return at_headers ? cell->plan->n_at_headers : cell->plan->n_links;
 }
 
 enum weir__next weir__exchange_resume(struct weir__cell *cell, enum weir_flow flow)
 {
+        if (cell->upload.hook)
+                return after_piece(cell, weir__upload_resume(cell, flow));
         return after_walk(cell, weir__chain_resume(cell, flow, reach(cell)));
 }
 
 enum weir__next weir__exchange_again(struct weir__cell *cell)
 {
+        if (cell->upload.hook)
+                return after_piece(cell, weir__upload_again(cell));
         return after_walk(cell, weir__chain_run(cell, reach(cell)));
 }
 
@@ -208,6 +272,8 @@ enum weir__next weir__exchange_again(struct weir__cell *cell)
 static enum weir__next end_wait(struct weir__cell *cell, enum weir_outcome outcome)
 {
         cell->ctx.outcome = (uint8_t)outcome;
+        if (cell->upload.hook)
+                return after_piece(cell, WEIR__ANSWERS);
         return after_walk(cell, WEIR__ANSWERS);
 }
 
@@ -220,6 +286,7 @@ enum weir__next weir__exchange_expire(struct weir__cell *cell)
 
 enum weir__next weir__exchange_stop(struct weir__cell *cell)
 {
+        bool in_body = cell->phase == WEIR__BODY;
         enum weir__next next;
 
         cell->answer.close = true;
@@ -229,7 +296,7 @@ enum weir__next weir__exchange_stop(struct weir__cell *cell)
                 return next;
         cell->phase = WEIR__ANSWERED; /* there is no time to read the rest */
         cell->linger = true;
-        return WEIR__ANSWER;
+        return in_body ? WEIR__CUT : WEIR__ANSWER;
 }
 
 /* For a request that never had its verdict. Nothing that hooks answer now goes out. */
@@ -251,8 +318,13 @@ static WEIR__COLD void late_verdict(struct weir__cell *cell, enum weir__end end)
 
 enum weir__next weir__exchange_left(struct weir__cell *cell)
 {
+        bool in_piece = cell->upload.hook;
+
+        if (in_piece)
+                weir__upload_end(cell);
         late_verdict(cell, WEIR__GONE);
-        cell->ctx.at++; /* the link that waited is told the end */
+        if (!in_piece)
+                cell->ctx.at++; /* the link that waited is told the end */
         cell->phase = WEIR__LEFT;
         return WEIR__READ;
 }

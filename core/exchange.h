@@ -69,6 +69,24 @@ void weir__chain_unwind(struct weir__cell *cell);
 /* on_done of the same. */
 void weir__chain_done(struct weir__cell *cell);
 
+/* The link ended its walk, or was resumed, with `flow` but without an answer: logged, 500. */
+void weir__chain_no_answer(struct weir__cell *cell, const struct weir__link *link,
+                           enum weir_flow flow);
+
+/* ---- Bodies in pieces (upload.c). ---- */
+
+/* Gives a piece to the on_body hooks: as weir__chain_run(). */
+enum weir__walk weir__upload_run(struct weir__cell *cell, struct weir_str piece, bool last);
+
+/* Goes on with the piece at hand, as if the hook that has it had returned `flow`. */
+enum weir__walk weir__upload_resume(struct weir__cell *cell, enum weir_flow flow);
+
+/* The same, calling that hook again. */
+enum weir__walk weir__upload_again(struct weir__cell *cell);
+
+/* No piece is at hand any more. */
+void weir__upload_end(struct weir__cell *cell);
+
 /* ---- Routing (route.c). ---- */
 
 /* Sets place and parameters; for what has no route the place is a scope and `miss` says why. */

@@ -72,7 +72,9 @@ static void add_link(struct weir__plan *plan, const struct weir__link *link)
                 plan->links[i].inner = link->on_request;
                 plan->links[i].on_request = link->blocks ? weir__job_run : weir__wait_call;
         }
-        if (i && plan->links[i - 1].at == WEIR_AT_BODY)
+        if (plan->streams)
+                plan->links[i].at = WEIR_AT_HEADERS;
+        else if (i && plan->links[i - 1].at == WEIR_AT_BODY)
                 plan->links[i].at = WEIR_AT_BODY;
         if (plan->links[i].at == WEIR_AT_HEADERS)
                 plan->n_at_headers = plan->n_links;
@@ -83,13 +85,14 @@ static bool plan_init(struct weir__plan *plan, size_t n)
 {
         size_t links = (n + 1) * sizeof(struct weir__link);
         size_t hooks = (n + 1) * sizeof(struct weir__hook);
-        char *block = calloc(1, links + 2 * hooks);
+        char *block = calloc(1, links + 2 * hooks + (n + 1) * sizeof(struct weir__body_hook));
 
         if (!block)
                 return false;
         plan->links = (struct weir__link *)(void *)block;
         plan->on_response = (struct weir__hook *)(void *)(block + links);
         plan->on_done = plan->on_response + n + 1;
+        plan->on_body = (struct weir__body_hook *)(void *)(plan->on_done + n + 1);
         return true;
 }
 
@@ -108,6 +111,24 @@ static void list_hooks(struct weir__plan *plan)
                 plan->links[i].response = (uint16_t)(response - plan->on_response);
                 plan->links[i].done = (uint16_t)(done - plan->on_done);
         }
+}
+
+/* The hooks for pieces, first to last; `handler` is that of the route, or NULL. */
+static void list_body_hooks(struct weir__plan *plan, weir_body_fn *handler)
+{
+        struct weir__body_hook *hook = plan->on_body;
+
+        for (uint16_t i = 0; i < plan->n_links; i++) {
+                const struct weir__link *link = &plan->links[i];
+                weir_body_fn *fn = link->mw ? link->mw->on_body : handler;
+
+                if (!fn)
+                        continue;
+                *hook++ = (struct weir__body_hook){ fn, link->self, i };
+                plan->holds |= link->waits;
+        }
+        if (hook == plan->on_body)
+                plan->on_body = NULL;
 }
 
 /* The links in `hops`, then `last` when it is given. */
@@ -129,11 +150,13 @@ static bool make_plan(struct weir__plan *plan, const struct hop *hops, size_t n,
                                        .phase = mw->phase,
                                        .waits = mw->waits,
                                        .blocks = mw->blocking,
+                                       .passes = true,
                                });
         }
         if (last)
                 add_link(plan, last);
         list_hooks(plan);
+        list_body_hooks(plan, NULL);
         return true;
 }
 
@@ -166,6 +189,27 @@ static bool check_place(struct weir__app *app, const char *what, int64_t max_bod
 }
 
 /* ---- Scopes. ---- */
+
+/* A middleware that the request reaches when its body is in has missed the pieces. */
+static bool check_pieces(struct weir__tree *tree, const struct weir__plan *plan)
+{
+        const struct weir_middleware *waits = NULL;
+
+        for (uint16_t i = 0; i + 1 < plan->n_links; i++) {
+                const struct weir_middleware *mw = plan->links[i].mw;
+
+                if (mw->at == WEIR_AT_BODY && !waits)
+                        waits = mw;
+                if (!mw->on_body || !waits)
+                        continue;
+                weir__error(tree->app,
+                            "%s gets bodies in pieces, but stands behind %s, which runs when they "
+                            "are in: give it an earlier phase",
+                            mw->name, waits->name);
+                return false;
+        }
+        return true;
+}
 
 static bool compile_scope(struct weir__tree *tree, struct weir *scope, struct hop *hops)
 {
@@ -200,7 +244,7 @@ static bool compile_scope(struct weir__tree *tree, struct weir *scope, struct ho
                 tree->blocks |= mw->blocking;
                 tree->waits |= mw->waits || mw->blocking;
         }
-        return make_plan(&place->plan, hops, n, &answer_miss);
+        return make_plan(&place->plan, hops, n, &answer_miss) && check_pieces(tree, &place->plan);
 }
 
 static bool compile_observe(struct weir__tree *tree, struct hop *hops)
@@ -265,7 +309,8 @@ static bool compile_route(struct weir__tree *tree, const struct weir__route *rou
                                       .at = WEIR_AT_BODY,
                                       .phase = WEIR_SERVE,
                                       .waits = route->options.waits,
-                                      .blocks = route->options.blocking };
+                                      .blocks = route->options.blocking,
+                                      .passes = route->options.on_body };
         struct weir__place *place = &tree->route[id], *scope = &tree->scope[route->scope->number];
         const struct weir_route_options *o = &route->options;
         struct weir__plan *plan = &place->plan;
@@ -284,10 +329,12 @@ static bool compile_route(struct weir__tree *tree, const struct weir__route *rou
         tree->waits |= route->options.waits || route->options.blocking;
         if (!plan_init(plan, scope->plan.n_links))
                 return false;
+        plan->streams = o->on_body;
         for (uint16_t i = 0; i + 1 < scope->plan.n_links; i++)
                 add_link(plan, &scope->plan.links[i]);
         add_link(plan, &handler);
         list_hooks(plan);
+        list_body_hooks(plan, o->on_body);
         return true;
 }
 

@@ -109,6 +109,7 @@ libweircore_la_SOURCES = \
   core/setup.c \
   core/text.h \
   core/timer.h \
+  core/upload.c \
   core/utf8.c \
   core/utf8.h \
   core/version.c \

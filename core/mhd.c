@@ -114,6 +114,9 @@ void weir__mhd_cut(struct weir__conn *conn, struct weir__cell *cell)
         struct weir__pool *pool = &cell->loop->pool;
         struct weir__buf wire = { 0 };
 
+        if (cell->step == WEIR__CUT)
+                return; /* it is on its way, or lost */
+        cell->step = WEIR__CUT;
         if (!weir__wire(cell, &wire)) { /* a stream: its status alone must do */
                 weir__body_drop(cell, &cell->answer.body);
                 weir__wire(cell, &wire);
@@ -170,9 +173,16 @@ static WEIR__APART enum MHD_Result on_head(struct weir__mhd *mhd, struct MHD_Con
 static WEIR__APART enum MHD_Result on_upload(struct weir__mhd *mhd, struct weir__cell *cell,
                                              const char *upload, size_t *upload_size)
 {
-        enum weir__next next = weir__exchange_body(cell, upload, *upload_size);
+        enum weir__next next;
 
+        if (cell->waits) /* MHD has more chunks, and gives them before it puts it aside */
+                return MHD_YES;
+        if (cell->phase == WEIR__LEFT || cell->step == WEIR__CUT)
+                return MHD_NO;
+        next = weir__exchange_body(cell, upload, *upload_size);
         *upload_size = 0;
+        if (next == WEIR__WAIT)
+                return (enum MHD_Result)weir__mhd_suspend(mhd, cell->conn, cell, false);
         if (cell->phase == WEIR__SWALLOW)
                 weir__mhd_watch_swallow(mhd, cell->conn);
         if (next == WEIR__READ)
@@ -416,6 +426,7 @@ struct weir__mhd *weir__mhd_new(struct weir__loop *loop, int wake_fd, const char
         if (!mhd)
                 return NULL;
         mhd->loop = loop;
+        loop->carrier = mhd;
         loop->woke = weir__mhd_woke;
         mhd->exact = is_old();
         mhd->short_timers.after_ns = mhd->linger_timers.after_ns = SHORT_TIMEOUT_NS;

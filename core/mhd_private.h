@@ -111,7 +111,7 @@ int weir__mhd_suspend(struct weir__mhd *mhd, struct weir__conn *conn, struct wei
 /* loop->woke: the request goes on with `next`, an enum weir__next. */
 void weir__mhd_woke(struct weir__cell *cell, int next);
 
-/* The first callback is repeated, or there is nobody left to answer: what it returns. */
+/* The first callback is repeated, or there is nothing left to answer: what it returns. */
 int weir__mhd_repeat(struct weir__mhd *mhd, struct weir__conn *conn, struct weir__cell *cell);
 
 /* ---- mhd.c ---- */

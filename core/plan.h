@@ -24,6 +24,7 @@ struct weir__link {
         enum weir_at                  at;
         enum weir_phase               phase;
         bool                          waits, blocks;
+        bool                          passes; /* may return WEIR_NEXT: all but most handlers */
         uint16_t                      response, done; /* the first hooks of links before this one */
         weir_request_fn              *inner; /* of a link that waits or blocks: its own hook, which
                                                 on_request calls, or has the crew call */
@@ -36,6 +37,13 @@ struct weir__hook {
         uint16_t      link;
 };
 
+/* A hook that gets bodies in pieces, and the link it belongs to. */
+struct weir__body_hook {
+        weir_body_fn *fn; /* NULL ends a list */
+        void         *self;
+        uint16_t      link;
+};
+
 /*
  * A flat array of links; the last one is the handler. The lists of hooks have the last link first,
  * so the hooks of all links before one are what is left of a list from a certain place on. Behind
@@ -44,8 +52,11 @@ struct weir__hook {
 struct weir__plan {
         struct weir__link *links;
         struct weir__hook *on_response, *on_done; /* both in one block with links */
+        struct weir__body_hook *on_body; /* in the order of links, in that block; or NULL */
         uint16_t           n_links;
         uint16_t           n_at_headers; /* the links before this one run at headers */
+        bool               streams;      /* the body is not kept; all links run at headers */
+        bool               holds;        /* but each piece is, since a hook may wait with it */
 };
 
 /* Where a request can end up: a route, or a scope that has no route for it. */

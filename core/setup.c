@@ -153,6 +153,13 @@ void *weir_use(struct weir *scope, const struct weir_middleware *mw, const void 
                             mw->name);
                 return NULL;
         }
+        if (mw->on_body && mw->at == WEIR_AT_BODY) {
+                weir__error(scope->app,
+                            "weir_use(): %s has on_body, which gets a body as it comes in, and is "
+                            "to run when it is in: take one of them",
+                            mw->name);
+                return NULL;
+        }
         if (mw->self_size > 1 << 30) {
                 weir__error(scope->app, "weir_use(): self_size of %s is %zu: at most 1 GiB",
                             mw->name, mw->self_size);

@@ -106,15 +106,18 @@ static WEIR__COLD enum weir_flow end_misuse(struct weir__cell *cell, enum weir_f
         return weir__answer_fixed(&cell->ctx, WEIR__STATIC_500);
 }
 
+enum weir_flow weir__wait_after(struct weir__cell *cell, enum weir_flow flow)
+{
+        cell->may_wait = false;
+        return cell->waits && flow != WEIR_WAIT ? end_misuse(cell, flow) : flow;
+}
+
 enum weir_flow weir__wait_call(struct weir_ctx *ctx, void *self)
 {
         struct weir__cell *cell = weir__cell_of(ctx);
-        enum weir_flow flow;
 
         cell->may_wait = true;
-        flow = ctx->links[ctx->at].inner(ctx, self);
-        cell->may_wait = false;
-        return cell->waits && flow != WEIR_WAIT ? end_misuse(cell, flow) : flow;
+        return weir__wait_after(cell, ctx->links[ctx->at].inner(ctx, self));
 }
 
 /* ---- Out of it: on any thread. ---- */

@@ -24,6 +24,9 @@
 /* The on_request of a link that may wait: calls its hook, and sees to it that the two agree. */
 enum weir_flow weir__wait_call(struct weir_ctx *ctx, void *self);
 
+/* A hook that was allowed to wait has returned `flow`: what it stands for. */
+enum weir_flow weir__wait_after(struct weir__cell *cell, enum weir_flow flow);
+
 /* Ends the waits that are over, and tells loop->woke what each request does next. */
 void weir__wait_turn(struct weir__loop *loop);
 

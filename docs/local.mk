@@ -9,4 +9,5 @@ EXTRA_DIST += \
   docs/rest-api.md \
   docs/testing.md \
   docs/timeout.md \
+  docs/uploads.md \
   docs/waiting.md

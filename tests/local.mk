@@ -42,10 +42,13 @@ unit_sources = \
   tests/test_server.c \
   tests/test_setup.c \
   tests/test_timeout.c \
+  tests/test_upload.c \
+  tests/test_upload_wait.c \
   tests/test_version.c \
   tests/test_wait.c \
   tests/test_wait_answer.c \
   tests/test_wait_hooks.c \
+  tests/upload_kit.h \
   tests/wait_kit.h
 
 # ---- Sockets: one Criterion program, tests/http, made of all tests/http_*.c. ----
@@ -67,6 +70,7 @@ http_sources = \
   tests/http_malformed.c \
   tests/http_proxy.c \
   tests/http_split.c \
+  tests/http_upload.c \
   tests/http_wait.c \
   tests/http_wait.h \
   tests/http_wait_end.c \

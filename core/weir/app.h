@@ -113,15 +113,30 @@ WEIR_API void weir_free(struct weir *app);
 /* A handler, and any on_request hook. */
 typedef enum weir_flow weir_request_fn(struct weir_ctx *ctx, void *self);
 
+/*
+ * Gets a body piece by piece, as it comes in, and at its end once more, with `last` and an empty
+ * piece. It returns WEIR_NEXT to take the piece, or WEIR_DONE with the answer that ends the upload.
+ * Where it may wait (.waits), WEIR_WAIT holds the client back: it is suspended as wait.h says, and
+ * the piece stays as it is until it goes on. weir_wait_until() gives it the same piece again.
+ */
+typedef enum weir_flow weir_body_fn(struct weir_ctx *ctx, void *self, struct weir_str piece,
+                                    bool last);
+
+/*
+ * A route with an on_body streams: nothing of the body is kept (ctx->body stays empty), though
+ * max_body counts. Its handler runs when the head is in, as do all middleware; it answers at once,
+ * or returns WEIR_NEXT to have the body. Then on_body gets the pieces and, at the last, answers.
+ */
 struct weir_route_options {
         int64_t         max_body; /* bytes; 0: as the scope; WEIR_NONE: none; WEIR_INF: no limit */
         enum weir_slash slash;
-        bool            waits;    /* the handler may return WEIR_WAIT: wait.h                    */
-        bool            blocking; /* the handler runs on a worker: wait.h                        */
+        bool            waits;    /* the handler, or on_body, may return WEIR_WAIT: wait.h       */
+        bool            blocking; /* the handler runs on a worker: wait.h. on_body does not      */
+        weir_body_fn   *on_body;  /* the route streams; gets the self of the handler             */
         weir_error_fn  *on_error;
         void           *on_error_self;
         const char     *name;     /* in weir_dump(); NULL: none                                  */
-        uint64_t        reserved[4];
+        uint64_t        reserved[3];
 };
 
 /*
@@ -179,19 +194,23 @@ typedef void weir_hook_fn(struct weir_ctx *ctx, void *self);
  * (504) or the server is stopping (503). on_done runs once, inside-out, after the last byte or the
  * abort, for the same ones and those that returned WEIR_WAIT, when status, bytes and duration are
  * final. All run on the request's loop.
+ *
+ * on_body of those that returned WEIR_NEXT gets every piece of every body, outside-in, before the
+ * route does, whether that streams or not; also the last, empty one when there is no body at all.
  */
 struct weir_middleware {
         const char      *name;       /* in weir_dump() and errors                     */
         size_t           self_size;  /* weir_use() copies this many bytes             */
         enum weir_phase  phase;
         enum weir_at     at;
-        bool             waits;      /* on_request may return WEIR_WAIT: wait.h       */
+        bool             waits;      /* on_request, on_body may return WEIR_WAIT      */
         bool             blocking;   /* on_request runs on a worker: wait.h           */
         weir_request_fn *on_request; /* NULL: always WEIR_NEXT                        */
+        weir_body_fn    *on_body;    /* NULL: does not look at bodies                 */
         weir_hook_fn    *on_response;
         weir_hook_fn    *on_done;
         void           (*on_free)(void *self); /* once, from weir_free()              */
-        uint64_t         reserved[5];
+        uint64_t         reserved[4];
 };
 
 /*
