@@ -211,7 +211,6 @@ struct weir__cell {
         uint64_t body_seen;              /* bytes of the body so far                */
         uint64_t swallowed;              /* those behind a refusal                  */
         uint64_t sent_bytes;             /* of the answer's body, so far            */
-        struct weir__upload upload;
         struct weir_str host_header, content_type;
         enum weir__phase phase;
         enum weir__miss miss;            /* why place is a scope                    */
@@ -237,6 +236,7 @@ struct weir__cell {
         char hidden;                     /* the first byte of the query: mhd.c      */
 
         struct weir__buf path_shadow;    /* empty in a fresh cell, as those below   */
+        struct weir__upload upload;
         struct weir__buf body;
         struct weir__defer *defers;
         struct weir__fields query, form;

@@ -225,7 +225,7 @@ enum weir__next weir__exchange_end(struct weir__cell *cell)
 {
         struct weir_ctx *ctx = &cell->ctx;
 
-        if (ctx->flags & WEIR__UNWOUND)
+        if (weir__is_answered(cell))
                 return WEIR__READ;
         cell->phase = WEIR__END;
         if (!cell->plan->streams)
@@ -237,7 +237,7 @@ enum weir__next weir__exchange_end(struct weir__cell *cell)
 
 void weir__exchange_too_slow(struct weir__cell *cell)
 {
-        if (cell->ctx.flags & WEIR__UNWOUND)
+        if (weir__is_answered(cell))
                 return;
         weir_fail(&cell->ctx, 408, "the body comes in too slowly");
         cell->answer.close = true;
@@ -306,6 +306,8 @@ static WEIR__COLD void late_verdict(struct weir__cell *cell, enum weir__end end)
         int status = end == WEIR__REFUSED ? cell->transport_status : end == WEIR__GONE ? 499 : 503;
         enum weir_outcome outcome;
 
+        if (cell->upload.hook)
+                weir__upload_end(cell);
         ctx->flags &= (uint8_t)~WEIR__OVERFLOW;
         weir_status(ctx, status);
         if (end != WEIR__REFUSED)
@@ -320,8 +322,6 @@ enum weir__next weir__exchange_left(struct weir__cell *cell)
 {
         bool in_piece = cell->upload.hook;
 
-        if (in_piece)
-                weir__upload_end(cell);
         late_verdict(cell, WEIR__GONE);
         if (!in_piece)
                 cell->ctx.at++; /* the link that waited is told the end */
@@ -337,7 +337,7 @@ void weir__exchange_done(struct weir__cell *cell, uint64_t bytes, enum weir__end
         if (end == WEIR__GONE || end == WEIR__STOPPED)
                 WEIR__COUNT(loop, aborted);
         if (cell->plan) {
-                if (!(ctx->flags & WEIR__UNWOUND))
+                if (!weir__is_answered(cell))
                         late_verdict(cell, end);
                 else if (end == WEIR__GONE || end == WEIR__STOPPED)
                         ctx->outcome = end == WEIR__GONE ? WEIR_ABORT : WEIR_SHUTDOWN;

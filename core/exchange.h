@@ -29,6 +29,12 @@ enum weir__next weir__exchange_head(struct weir__cell *cell, struct weir_str ver
 enum weir__next weir__exchange_body(struct weir__cell *cell, const char *data, size_t size);
 enum weir__next weir__exchange_end(struct weir__cell *cell);
 
+/* Has the verdict been? Then weir__exchange_end() has nothing to do. */
+static inline bool weir__is_answered(const struct weir__cell *cell)
+{
+        return cell->ctx.flags & WEIR__UNWOUND;
+}
+
 /* The body comes in too slowly: 408 is the answer, unless there is one. */
 void weir__exchange_too_slow(struct weir__cell *cell);
 

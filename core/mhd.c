@@ -198,7 +198,7 @@ static WEIR__APART enum MHD_Result on_end(struct weir__mhd *mhd, struct weir__ce
         if (cell->repeats)
                 return (enum MHD_Result)weir__mhd_repeat(mhd, conn, cell);
         weir__timer_cancel(&mhd->short_timers, &conn->swallow);
-        if (weir__exchange_end(cell) == WEIR__WAIT)
+        if (!weir__is_answered(cell) && weir__exchange_end(cell) == WEIR__WAIT)
                 return (enum MHD_Result)weir__mhd_suspend(mhd, conn, cell, false);
         return (enum MHD_Result)weir__mhd_send(mhd, conn, cell);
 }
@@ -239,7 +239,7 @@ static enum weir__end end_of(const struct weir__mhd *mhd, struct MHD_Connection 
         if (code == MHD_REQUEST_TERMINATED_DAEMON_SHUTDOWN || mhd->cut_all)
                 return WEIR__STOPPED;
         info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_HTTP_STATUS);
-        if (!info || !info->http_status || (cell->ctx.flags & WEIR__UNWOUND))
+        if (!info || !info->http_status || weir__is_answered(cell))
                 return WEIR__GONE;
         cell->transport_status = (uint16_t)info->http_status;
         return WEIR__REFUSED;
