@@ -155,6 +155,9 @@ struct weir__job {
         struct weir__cell *next; /* in the queue                              */
         struct weir_ticket ticket;
         weir_request_fn   *fn;
+        weir_body_fn      *on_body;  /* in place of fn, with a piece                      */
+        struct weir_str    piece;
+        bool               last;
         void              *self;
         uint64_t           queued_ns;
         struct weir__buf   text; /* what the views are of                     */

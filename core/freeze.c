@@ -125,7 +125,7 @@ static void list_body_hooks(struct weir__plan *plan, weir_body_fn *handler)
                 if (!fn)
                         continue;
                 *hook++ = (struct weir__body_hook){ fn, link->self, i };
-                plan->holds |= link->waits;
+                plan->holds |= link->waits || link->blocks;
         }
         if (hook == plan->on_body)
                 plan->on_body = NULL;

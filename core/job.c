@@ -106,6 +106,15 @@ static bool copy_text(struct weir__cell *job)
         return true;
 }
 
+static void copy_answer(struct weir__cell *job, const struct weir__cell *cell)
+{
+        job->answer.n_fields = cell->answer.n_fields;
+        memcpy(job->answer.field, cell->answer.field,
+               cell->answer.n_fields * sizeof(cell->answer.field[0]));
+        job->answer.type = cell->answer.type;
+        job->answer.close = cell->answer.close;
+}
+
 static void copy_ctx(struct weir__cell *job, const struct weir__cell *cell)
 {
         struct weir_ctx *ctx = &job->ctx;
@@ -139,16 +148,30 @@ static struct weir__cell *copy(struct weir__cell *cell)
         job->match = cell->match;
         job->n_headers = cell->n_headers;
         memcpy(job->header, cell->header, cell->n_headers * sizeof(cell->header[0]));
-        job->answer.n_fields = cell->answer.n_fields;
-        memcpy(job->answer.field, cell->answer.field,
-               cell->answer.n_fields * sizeof(cell->answer.field[0]));
-        job->answer.type = cell->answer.type;
-        job->answer.close = cell->answer.close;
+        copy_answer(job, cell);
         job->work = (struct weir__job){ .of = cell };
         if (copy_text(job))
                 return job;
         weir__job_put(job);
         return NULL;
+}
+
+/* The job of an earlier piece, for the next one: what may have changed since. */
+static struct weir__cell *renew(struct weir__cell *cell)
+{
+        struct weir__cell *job = cell->job;
+        struct weir_ctx *to = &job->ctx, *from = &cell->ctx;
+
+        cell->job = job->job;
+        to->at = from->at;
+        to->status = from->status;
+        to->flags = from->flags;
+        to->deadline_ns = from->deadline_ns;
+        memcpy(to->own, from->own, cell->plan->n_links * sizeof(uint64_t));
+        memcpy(to->slot, from->slot, sizeof(to->slot));
+        copy_answer(job, cell);
+        job->work.done = false;
+        return job;
 }
 
 static void send_away(struct weir__cell *job, struct weir__cell *cell)
@@ -216,21 +239,14 @@ static enum weir_flow refuse(struct weir_ctx *ctx, const char *why)
         return weir_refuse(ctx, 503, "%s", why);
 }
 
-enum weir_flow weir__job_run(struct weir_ctx *ctx, void *self)
+static enum weir_flow no_memory(struct weir__cell *cell)
 {
-        struct weir__cell *cell = weir__cell_of(ctx);
-        const struct weir__link *link = &ctx->links[ctx->at];
-        struct weir__cell *job;
+        WEIR__COUNT(cell->loop, out_of_memory);
+        return weir__answer_fixed(&cell->ctx, WEIR__STATIC_503);
+}
 
-        if (!cell->loop->crew) /* in memory there is one thread */
-                return link->inner(ctx, self);
-        job = copy(cell);
-        if (!job) {
-                WEIR__COUNT(cell->loop, out_of_memory);
-                return weir__answer_fixed(ctx, WEIR__STATIC_503);
-        }
-        job->work.fn = link->inner;
-        job->work.self = self;
+static enum weir_flow hand_over(struct weir__cell *cell, struct weir__cell *job)
+{
         job->work.queued_ns = weir__now(&cell->loop->clock);
         job->work.ticket = weir__wait_begin(cell, UINT64_MAX);
         send_away(job, cell);
@@ -243,7 +259,41 @@ enum weir_flow weir__job_run(struct weir_ctx *ctx, void *self)
         weir__wait_take(cell);
         take_over(cell);
         WEIR__COUNT(cell->loop, jobs_refused);
-        return refuse(ctx, "too much work is queued");
+        return refuse(&cell->ctx, "too much work is queued");
+}
+
+enum weir_flow weir__job_run(struct weir_ctx *ctx, void *self)
+{
+        struct weir__cell *cell = weir__cell_of(ctx);
+        const struct weir__link *link = &ctx->links[ctx->at];
+        struct weir__cell *job;
+
+        if (!cell->loop->crew) /* in memory there is one thread */
+                return link->inner(ctx, self);
+        job = copy(cell);
+        if (!job)
+                return no_memory(cell);
+        job->work.fn = link->inner;
+        job->work.self = self;
+        return hand_over(cell, job);
+}
+
+enum weir_flow weir__job_piece(struct weir__cell *cell)
+{
+        const struct weir__upload *upload = &cell->upload;
+        const struct weir__body_hook *hook = upload->hook;
+        struct weir__cell *job;
+
+        if (!cell->loop->crew)
+                return hook->fn(&cell->ctx, hook->self, upload->piece, upload->last);
+        job = cell->job && cell->job->work.on_body ? renew(cell) : copy(cell);
+        if (!job)
+                return no_memory(cell);
+        job->work.on_body = hook->fn;
+        job->work.self = hook->self;
+        job->work.piece = upload->piece;
+        job->work.last = upload->last;
+        return hand_over(cell, job);
 }
 
 /* ---- On a thread of the crew. ---- */
@@ -257,12 +307,15 @@ static bool is_too_late(const struct weir__cell *job)
 
 static enum weir_flow work(struct weir__cell *job)
 {
+        const struct weir__job *work = &job->work;
         struct weir_ctx *ctx = &job->ctx;
 
-        if (!is_too_late(job))
-                return job->work.fn(ctx, job->work.self);
-        WEIR__CTX_COUNT(ctx, jobs_expired);
-        return refuse(ctx, "the work was queued for too long");
+        if (is_too_late(job)) {
+                WEIR__CTX_COUNT(ctx, jobs_expired);
+                return refuse(ctx, "the work was queued for too long");
+        }
+        return work->on_body ? work->on_body(ctx, work->self, work->piece, work->last)
+                             : work->fn(ctx, work->self);
 }
 
 void weir__job_work(struct weir__cell *job, void *const *local)

@@ -10,6 +10,8 @@
  *      weir__job_run(): copies, suspends --> weir__job_work(): runs the hook, claims the request
  *      weir__job_back(): takes the answer <--- the claim was good
  *      weir__job_end(): drops the answer  <--- somebody was first
+ *
+ * All pieces of a body are the work of one job, so that they cost one copy.
  */
 #ifndef WEIR_CORE_JOB_H
 #define WEIR_CORE_JOB_H
@@ -18,6 +20,9 @@
 
 /* The on_request of a link that blocks: WEIR_WAIT, or a refusal. */
 enum weir_flow weir__job_run(struct weir_ctx *ctx, void *self);
+
+/* The same for the hook that has the piece at hand: as weir_body_fn. */
+enum weir_flow weir__job_piece(struct weir__cell *cell);
 
 /* On a thread of the crew, whose own values are `local`. */
 void weir__job_work(struct weir__cell *job, void *const *local);

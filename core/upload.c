@@ -5,6 +5,7 @@
  * is where the chain stopped. Only then may anything else of the request go on.
  */
 #include "exchange.h"
+#include "job.h"
 #include "wait.h"
 
 static enum weir_flow call(struct weir__cell *cell)
@@ -13,6 +14,8 @@ static enum weir_flow call(struct weir__cell *cell)
         const struct weir__body_hook *hook = upload->hook;
 
         cell->ctx.at = hook->link;
+        if (cell->ctx.links[hook->link].blocks)
+                return weir__job_piece(cell);
         cell->may_wait = cell->ctx.links[hook->link].waits;
         return weir__wait_after(cell,
                                 hook->fn(&cell->ctx, hook->self, upload->piece, upload->last));

@@ -4,6 +4,7 @@
 #include "http_wait.h"
 
 #include <fcntl.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 
 #define MIB (1 << 20)
@@ -87,6 +88,28 @@ static enum weir_flow refuse_more(struct weir_ctx *ctx, void *self, struct weir_
         return take(ctx, self, piece, last);
 }
 
+/* ---- The same on workers. ---- */
+
+static sem_t entered, opened;
+
+/* Stays inside until the gate is opened. */
+static enum weir_flow block_at_gate(struct weir_ctx *ctx, void *self, struct weir_str piece,
+                                    bool last)
+{
+        if (!last) {
+                sem_post(&entered);
+                sem_wait(&opened);
+        }
+        return take(ctx, self, piece, last);
+}
+
+static void block_route(const char *pattern, weir_request_fn *fn, weir_body_fn *on_body)
+{
+        weir_route(app, WEIR_POST, pattern, fn, NULL,
+                   &(struct weir_route_options){
+                           .max_body = WEIR_INF, .blocking = true, .on_body = on_body });
+}
+
 static enum weir_flow begin_shortly(struct weir_ctx *ctx, void *self)
 {
         weir_deadline(ctx, weir_now(ctx) + 1000000);
@@ -112,6 +135,12 @@ static void start_app(void)
         stream_route("/dozing", begin, doze_piece);
         stream_route("/little", begin, refuse_more);
         stream_route("/shortly", begin_shortly, hold_piece);
+        sem_init(&entered, 0, 0);
+        sem_init(&opened, 0, 0);
+        block_route("/blocking", begin, take);
+        block_route("/blocking/little", begin, refuse_more);
+        block_route("/blocking/gate", begin, block_at_gate);
+        block_route("/blocking/shortly", begin_shortly, block_at_gate);
         http_start(app);
 }
 
@@ -187,7 +216,8 @@ static void *resume_all(void *arg)
 
 /* ---- Whole bodies. ---- */
 
-static const char *const paths[] = { "/sum", "/dozing", "/held" };
+#define PATHS 4
+static const char *const paths[PATHS] = { "/sum", "/dozing", "/held", "/blocking" };
 
 Test(http_upload, bodies_of_all_sizes_arrive_as_they_were_sent_whether_hooks_wait_or_not)
 {
@@ -196,7 +226,7 @@ Test(http_upload, bodies_of_all_sizes_arrive_as_they_were_sent_whether_hooks_wai
         pthread_t thread;
 
         pthread_create(&thread, NULL, resume_all, &over);
-        for (size_t p = 0; p < 3; p++) {
+        for (size_t p = 0; p < PATHS; p++) {
                 struct client client = client_to(app);
 
                 for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -218,7 +248,7 @@ Test(http_upload, chunks_of_all_sizes_arrive_as_they_were_sent_whether_hooks_wai
         pthread_t thread;
 
         pthread_create(&thread, NULL, resume_all, &over);
-        for (size_t p = 0; p < 3; p++) {
+        for (size_t p = 0; p < PATHS; p++) {
                 for (size_t k = 0; k < sizeof(chunks) / sizeof(chunks[0]); k++) {
                         size_t size = chunks[k] * 300 < MIB ? chunks[k] * 300 : MIB;
                         struct client client = client_to(app);
@@ -405,6 +435,55 @@ Test(http_upload, a_stop_answers_uploads_that_wait)
         client_read(&some, 503);
         client_close(&all);
         client_close(&some);
+}
+
+/* ---- Hooks that block. ---- */
+
+Test(http_upload, a_piece_refused_on_a_worker_ends_the_upload)
+{
+        struct client client = client_to(app);
+
+        send_head(&client, "/blocking/little", 60000);
+        client_send_bytes(&client, data, 60000);
+        client_read(&client, 422);
+        client_expect_alive(&client);
+        send_head(&client, "/blocking/little", 10 * MIB);
+        client_try_send(&client, data, 10 * MIB);
+        client_read(&client, 422);
+        client_close(&client);
+        wait_idle(app);
+}
+
+Test(http_upload, the_deadline_answers_while_a_piece_is_still_being_worked_on)
+{
+        struct client client = client_to(app);
+
+        send_head(&client, "/blocking/shortly", 3);
+        client_send(&client, "abc");
+        client_read(&client, 504);
+        client_expect_alive(&client);
+        sem_post(&opened);
+        client_close(&client);
+        wait_gone(app, 1);
+}
+
+Test(http_upload, a_client_that_leaves_while_a_worker_has_its_piece_ends_its_request)
+{
+        time_t end = time(NULL) + NET_TIMEOUT_S;
+        struct client client = client_to(app);
+
+        send_head(&client, "/blocking/gate", 1000);
+        client_send(&client, "abc");
+        sem_wait(&entered);
+        client_close(&client);
+        wait_idle(app);
+        cr_assert_eq(stats_of(app).status[0], 1);
+        sem_post(&opened);
+        while (!stats_of(app).jobs_discarded) {
+                cr_assert_lt(time(NULL), end, "the job is not back");
+                sched_yield();
+        }
+        wait_gone(app, 1);
 }
 
 /* ---- Memory. ---- */

@@ -131,7 +131,7 @@ struct weir_route_options {
         int64_t         max_body; /* bytes; 0: as the scope; WEIR_NONE: none; WEIR_INF: no limit */
         enum weir_slash slash;
         bool            waits;    /* the handler, or on_body, may return WEIR_WAIT: wait.h       */
-        bool            blocking; /* the handler runs on a worker: wait.h. on_body does not      */
+        bool            blocking; /* both run on a worker: wait.h                                */
         weir_body_fn   *on_body;  /* the route streams; gets the self of the handler             */
         weir_error_fn  *on_error;
         void           *on_error_self;
@@ -204,7 +204,7 @@ struct weir_middleware {
         enum weir_phase  phase;
         enum weir_at     at;
         bool             waits;      /* on_request, on_body may return WEIR_WAIT      */
-        bool             blocking;   /* on_request runs on a worker: wait.h           */
+        bool             blocking;   /* both run on a worker: wait.h                  */
         weir_request_fn *on_request; /* NULL: always WEIR_NEXT                        */
         weir_body_fn    *on_body;    /* NULL: does not look at bodies                 */
         weir_hook_fn    *on_response;
