@@ -71,6 +71,8 @@ http_sources = \
   tests/http_proxy.c \
   tests/http_split.c \
   tests/http_upload.c \
+  tests/http_upload.h \
+  tests/http_upload_end.c \
   tests/http_wait.c \
   tests/http_wait.h \
   tests/http_wait_end.c \
