@@ -10,10 +10,15 @@ libweircore_la_SOURCES += \
   middleware/files.c \
   middleware/files_find.c \
   middleware/files_find.h \
+  middleware/form_head.c \
+  middleware/form_head.h \
+  middleware/form_scan.c \
+  middleware/form_scan.h \
   middleware/http_date.c \
   middleware/http_date.h \
   middleware/media_type.c \
   middleware/media_type.h \
+  middleware/multipart.c \
   middleware/parts.c \
   middleware/parts.h \
   middleware/range.c \
@@ -22,4 +27,5 @@ libweircore_la_SOURCES += \
 
 pkginclude_HEADERS += \
   middleware/weir/files.h \
+  middleware/weir/multipart.h \
   middleware/weir/timeout.h

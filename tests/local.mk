@@ -29,6 +29,7 @@ unit_sources = \
   tests/test_json_fault.c \
   tests/test_json_read.c \
   tests/test_json_write.c \
+  tests/test_multipart.c \
   tests/test_network.c \
   tests/test_number.c \
   tests/test_path.c \
@@ -107,6 +108,7 @@ fuzzers = \
   tests/fuzz_guard \
   tests/fuzz_json_bind \
   tests/fuzz_json_dump \
+  tests/fuzz_multipart \
   tests/fuzz_path \
   tests/fuzz_proxy \
   tests/fuzz_query \
