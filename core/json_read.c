@@ -8,6 +8,8 @@
 #include "cell.h"
 #include "text.h"
 
+#include <inttypes.h>
+
 /* application/json, or a type such as application/merge-patch+json (RFC 6839 3.1). */
 static bool is_json(const struct weir_ctx *ctx)
 {
@@ -20,18 +22,18 @@ static bool is_json(const struct weir_ctx *ctx)
 }
 
 /* Jansson passes over a NUL byte behind a number or a word, so that is found here. */
-static void fail_at_nul(struct weir_ctx *ctx, const char *nul)
+static void fail_at_nul(struct weir_ctx *ctx, const char *text, const char *nul, uint64_t line)
 {
-        int line = 1, column = 1;
+        int column = 1;
 
-        for (const char *at = ctx->body.ptr; at < nul; at++) {
+        for (const char *at = text; at < nul; at++) {
                 column += (*at & 0xc0) != 0x80;
                 if (*at == '\n') {
                         line++;
                         column = 1;
                 }
         }
-        weir_fail(ctx, 400, "line %d, column %d: a NUL byte", line, column);
+        weir_fail(ctx, 400, "line %" PRIu64 ", column %d: a NUL byte", line, column);
 }
 
 static const char *words(const json_error_t *error)
@@ -48,7 +50,7 @@ static const char *words(const json_error_t *error)
         }
 }
 
-static void fail(struct weir_ctx *ctx, const json_error_t *error)
+static void fail(struct weir_ctx *ctx, const json_error_t *error, uint64_t line)
 {
         char text[JSON_ERROR_TEXT_LENGTH];
         int len;
@@ -62,16 +64,28 @@ static void fail(struct weir_ctx *ctx, const json_error_t *error)
                 if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
                         text[i] = '?';
         }
-        weir_fail(ctx, 400, "line %d, column %d: %s", error->line,
+        weir_fail(ctx, 400, "line %" PRIu64 ", column %d: %s", line + (uint64_t)error->line - 1,
                   error->column > 0 ? error->column : 1, text);
+}
+
+json_t *weir__json_parse(struct weir_ctx *ctx, struct weir_str text, uint64_t line)
+{
+        const char *nul = memchr(text.ptr, 0, text.len);
+        json_error_t error;
+        json_t *value;
+
+        if (nul) {
+                fail_at_nul(ctx, text.ptr, nul, line);
+                return NULL;
+        }
+        value = json_loadb(text.ptr, text.len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+        if (!value)
+                fail(ctx, &error, line);
+        return value;
 }
 
 json_t *weir_json_body(struct weir_ctx *ctx)
 {
-        const char *nul;
-        json_error_t error;
-        json_t *body;
-
         if (!is_json(ctx)) {
                 weir_fail(ctx, 415, "the body must be application/json");
                 weir_set_header(ctx, "Accept", "application/json");
@@ -81,14 +95,5 @@ json_t *weir_json_body(struct weir_ctx *ctx)
                 weir_fail(ctx, 400, "line 1, column 1: the body is empty");
                 return NULL;
         }
-        nul = memchr(ctx->body.ptr, 0, ctx->body.len);
-        if (nul) {
-                fail_at_nul(ctx, nul);
-                return NULL;
-        }
-        body = json_loadb(ctx->body.ptr, ctx->body.len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY,
-                          &error);
-        if (!body)
-                fail(ctx, &error);
-        return body;
+        return weir__json_parse(ctx, ctx->body, 1);
 }

@@ -32,6 +32,12 @@ enum weir__json_fault {
         WEIR__JSON_NOT_UTF8,
 };
 
+/*
+ * A text as a new reference, or NULL after answering 400 with line and column; its first line is
+ * called `line`. Any thread that has the request.
+ */
+json_t *weir__json_parse(struct weir_ctx *ctx, struct weir_str text, uint64_t line);
+
 /* Where the text of a writer lives. */
 struct weir__json_home {
         struct weir__pool *pool;

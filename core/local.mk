@@ -46,6 +46,7 @@ libweircore_la_SOURCES = \
   core/json_dump.c \
   core/json_fault.c \
   core/json_fault.h \
+  core/json_lines.c \
   core/json_read.c \
   core/json_scan.h \
   core/json_text.c \

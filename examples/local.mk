@@ -1,10 +1,11 @@
 # examples/local.mk - the example programs: built with the library, not installed. They use only what it exports.
 if EXAMPLES
-noinst_PROGRAMS += examples/api_key examples/files examples/hello examples/waiting
+noinst_PROGRAMS += examples/api_key examples/files examples/hello examples/upload examples/waiting
 endif
 examples_api_key_LDADD = libweir.la
 examples_files_LDADD = libweir.la
 examples_hello_LDADD = libweir.la
+examples_upload_LDADD = libweir.la $(JANSSON_LIBS)
 examples_waiting_LDADD = libweir.la
 
 if BOOKS

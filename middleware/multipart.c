@@ -32,6 +32,7 @@ struct weir_multipart {
         struct weir_multipart_options options; /* with the defaults set */
         weir_parts_fn                *fn;
         void                         *self;
+        struct weir_slot              slot; /* of the parts: weir_own() is for the app's hooks */
         _Atomic uint64_t              counter[COUNTERS]; /* relaxed, by any thread */
 };
 
@@ -320,12 +321,12 @@ static enum weir_flow finish(struct weir_ctx *ctx, struct weir_parts *parts)
 
 static enum weir_flow on_body(struct weir_ctx *ctx, void *self, struct weir_str piece, bool last)
 {
-        struct weir_parts *parts = (struct weir_parts *)(uintptr_t)*weir_own(ctx);
+        const struct weir_multipart *route = self;
+        struct weir_parts *parts = weir_slot_get(ctx, route->slot);
         enum weir__form_event event;
         enum weir_flow flow;
         struct weir_str data = { 0 };
 
-        (void)self;
         while ((event = weir__form_scan(&parts->scan, &piece, &data)) != WEIR__FORM_MORE) {
                 flow = take_event(ctx, parts, event, data);
                 if (flow != WEIR_NEXT)
@@ -353,7 +354,7 @@ static enum weir_flow begin(struct weir_ctx *ctx, void *self)
                 return no_memory(ctx);
         parts->route = route;
         weir__form_scan_init(&parts->scan, boundary, parts->head, max_head);
-        *weir_own(ctx) = (uint64_t)(uintptr_t)parts;
+        weir_slot_set(ctx, route->slot, parts);
         return weir_defer(ctx, free_parts, parts) ? WEIR_NEXT : no_memory(ctx);
 }
 
@@ -445,6 +446,7 @@ struct weir_multipart *weir_multipart(struct weir *scope, const char *pattern, w
         }
         if (!set_defaults(scope, pattern, &route.options))
                 return NULL;
+        route.slot = weir_slot(scope, "weir_multipart");
         group = weir_group(scope, "", NULL);
         own = weir_use(group, &owner, &route);
         route.options.route.on_body = on_body;

@@ -27,6 +27,7 @@ unit_sources = \
   tests/test_json_bind.c \
   tests/test_json_dump.c \
   tests/test_json_fault.c \
+  tests/test_json_lines.c \
   tests/test_json_read.c \
   tests/test_json_write.c \
   tests/test_multipart.c \

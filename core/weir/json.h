@@ -31,6 +31,34 @@ WEIR_API enum weir_flow weir_json_new(struct weir_ctx *ctx, int status, json_t *
  */
 WEIR_API json_t *weir_json_body(struct weir_ctx *ctx) WEIR_MUST_USE;
 
+/* ---- Lines: newline-delimited JSON, value by value, as it comes in. ---- */
+
+/*
+ * Gets a value, which it borrows, and the number of its line, from 1. WEIR_NEXT takes it, WEIR_DONE
+ * ends the upload with an answer. It may not wait: use .blocking.
+ */
+typedef enum weir_flow weir_json_line_fn(struct weir_ctx *ctx, void *self, json_t *value,
+                                         uint64_t line);
+
+struct weir_json_lines_options {
+        struct weir_route_options route; /* on_body is not yours; max_body counts all lines      */
+        int      method;    /* 0: WEIR_POST                                                      */
+        int64_t  max_line;  /* bytes; 0: 64 KiB; beyond: 413, counted in bodies_too_large        */
+        int64_t  max_lines; /* 0: no limit; beyond: the same                                     */
+        uint64_t reserved[4];
+};
+
+/*
+ * A route for lines of JSON, ended by LF or CRLF, the last one maybe by nothing; lines of blanks
+ * are passed over. `on_line` gets each value, and `fn`, a handler, answers when all are in. 415:
+ * the type is not application/x-ndjson, application/ndjson, application/jsonl or
+ * application/x-jsonlines. 400 with line and column: as weir_json_body(); the values of the lines
+ * before have been given then. All such routes take one slot of the app.
+ */
+WEIR_API void weir_json_lines(struct weir *scope, const char *pattern, weir_json_line_fn *on_line,
+                              weir_request_fn *fn, void *self,
+                              const struct weir_json_lines_options *options);
+
 /* ---- Binding: a JSON body into a struct, by a table. ---- */
 
 enum weir_json_type {

@@ -64,7 +64,8 @@ struct weir_multipart; /* the route, for weir_multipart_stats() */
 
 /*
  * A route for forms. Another media type is answered 415, a form that is malformed or ends too early
- * 400, a full disk 507. Returns the route, or NULL after a setup error.
+ * 400, a full disk 507. Returns the route, or NULL after a setup error. All such routes take one
+ * slot of the app.
  */
 WEIR_API struct weir_multipart *weir_multipart(struct weir *scope, const char *pattern,
                                                weir_parts_fn *fn, void *self,
