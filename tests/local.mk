@@ -158,8 +158,8 @@ TESTS += $(programs) tests/mhd_version $(scripts)
 endif
 endif
 
-dist_check_SCRIPTS += $(scripts) tests/check_format tests/check_install tests/run_test
-EXTRA_DIST += tests/corpus tests/install
+dist_check_SCRIPTS += $(scripts) tests/check_clients tests/check_format tests/check_install tests/run_test
+EXTRA_DIST += tests/clients tests/corpus tests/install
 
 LOG_COMPILER = $(srcdir)/tests/run_test
 AM_TESTS_ENVIRONMENT = \
