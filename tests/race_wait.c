@@ -108,6 +108,21 @@ static enum weir_flow hold(struct weir_ctx *ctx, void *self)
         }
 }
 
+/* With a piece of an upload; resumed with WEIR_NEXT at the last, it has no answer: 500. */
+static enum weir_flow hold_piece(struct weir_ctx *ctx, void *self, struct weir_str piece, bool last)
+{
+        (void)piece;
+        if (below(3) == 0)
+                return last ? weir_text(ctx, 200, "ok") : WEIR_NEXT;
+        return hold(ctx, self);
+}
+
+static enum weir_flow pass(struct weir_ctx *ctx, void *self)
+{
+        (void)ctx, (void)self;
+        return WEIR_NEXT;
+}
+
 static void count_down(void *counter)
 {
         atomic_fetch_sub((atomic_long *)counter, 1);
@@ -200,6 +215,8 @@ static struct weir *make_app(unsigned loops)
         weir_use(app, &permit, NULL);
         weir_use(app, &gate, NULL);
         weir_route(app, WEIR_ANY, "/", hold, NULL, &(struct weir_route_options){ .waits = true });
+        weir_route(app, WEIR_POST, "/up", pass, NULL,
+                   &(struct weir_route_options){ .waits = true, .on_body = hold_piece });
         return app;
 }
 
@@ -243,9 +260,14 @@ struct asks {
         unsigned long      started, answered, left;
 };
 
+static char upload[10000]; /* more than one piece of an ask */
+
 static void start_one(struct asks *asks, int i)
 {
-        asks->asked[i] = weir_ask_start(asks->app, below(2) ? "GET /" : "POST /\n\nbody");
+        static const char *const requests[] = { "GET /", "POST /\n\nbody", "POST /up\n\nbody",
+                                                upload };
+
+        asks->asked[i] = weir_ask_start(asks->app, requests[below(4)]);
         asks->started++;
 }
 
@@ -303,23 +325,30 @@ struct round {
         atomic_bool  over;
 };
 
+#define CHUNKS "1\r\nb\r\n1\r\no\r\n2\r\ndy\r\n0\r\n\r\n"
+
 static void visit(struct round *round)
 {
         static const char *const requests[] = {
                 "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
                 "GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n",
                 "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody",
+                "POST /up HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody",
+                ("POST /up HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" CHUNKS),
                 "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbo",
+                "POST /up HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\nbo",
         };
+        static const unsigned n = sizeof(requests) / sizeof(requests[0]);
         struct linger none = { .l_onoff = 1 };
-        const char *request = requests[below(4)];
+        unsigned which = below(n);
+        const char *request = requests[which];
         int fd = net_connect(round->port);
         char buf[32768];
 
         if (fd < 0)
                 return;
         net_send(fd, request, strlen(request));
-        switch (below(request == requests[3] ? 2 : 4)) { /* half a body: it can only leave */
+        switch (below(which >= n - 2 ? 2 : 4)) { /* half a body: it can only leave */
         case 0:
                 setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
                 break;
@@ -372,9 +401,12 @@ static unsigned long race_round(unsigned number, unsigned long visits)
 
 int main(void)
 {
+        static const char head[] = "POST /up\n\n";
         bool soak = getenv("WEIR_SOAK");
         unsigned long visits = 0, wanted = soak ? 100000 : 10000;
 
+        memset(upload, 'x', sizeof(upload) - 1);
+        memcpy(upload, head, sizeof(head) - 1);
         race_in_memory(soak ? 1000000 : 100000);
         for (unsigned i = 1; visits < wanted; i++)
                 visits += race_round(i, 100 + i % 7 * 100);
