@@ -91,6 +91,7 @@ endif
 
 programs = \
   tests/heap \
+  tests/heap_upload \
   tests/heap_wait
 
 # ---- Races: plain programs with their own main (Criterion does not start under ThreadSanitizer). ----
@@ -139,6 +140,7 @@ tests_unit_CFLAGS = $(AM_CFLAGS) -Wno-write-strings $(CRITERION_CFLAGS)
 tests_unit_LDADD = libweircore.la $(CRITERION_LIBS) -lm
 
 tests_heap_SOURCES = tests/heap.c tests/heap.h
+tests_heap_upload_SOURCES = tests/heap_upload.c tests/heap.h
 tests_heap_wait_SOURCES = tests/heap_wait.c tests/heap.h
 
 # A fuzz target has no main of its own: libFuzzer brings one, else this archive does, for replaying.
