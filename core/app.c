@@ -117,6 +117,8 @@ static void set_defaults(struct weir_options *options)
                 options->connection_memory = 16384;
         if (!options->max_headers)
                 options->max_headers = 100;
+        if (!options->max_connections_per_client)
+                options->max_connections_per_client = WEIR_INF;
         if (!options->pool_memory)
                 options->pool_memory = 16 << 20;
         if (!options->idle_timeout_ms)
@@ -169,6 +171,7 @@ static void check_limits(struct weir__app *app)
                 { "max_requests", o->max_requests, 0 },
                 { "max_age_ms", o->max_age_ms, 0 },
                 { "worker_queue_ms", o->worker_queue_ms, 0 },
+                { "max_connections_per_client", o->max_connections_per_client, 0 },
         };
 
         for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
@@ -178,6 +181,17 @@ static void check_limits(struct weir__app *app)
         }
         if (o->workers > 1024)
                 weir__error(app, "options: workers must be at most 1024, not %u", o->workers);
+}
+
+static void check_doors(struct weir__app *app)
+{
+        const struct weir_options *o = &app->options;
+
+        if ((unsigned)o->over_connections > WEIR_OVER_WAIT)
+                weir__error(app,
+                            "options: over_connections must be WEIR_OVER_503, "
+                            "WEIR_OVER_REFUSE or WEIR_OVER_WAIT, not %d",
+                            (int)o->over_connections);
 }
 
 static void check_options(struct weir__app *app)
@@ -203,6 +217,7 @@ static void check_options(struct weir__app *app)
                 weir__error(app, "options: the root takes no host: use weir_group() for \"%s\"",
                             options->scope.host);
         check_limits(app);
+        check_doors(app);
         weir__forwarded_setup(app);
 }
 

@@ -2,8 +2,11 @@
 #ifndef WEIR_CORE_DOOR_H
 #define WEIR_CORE_DOOR_H
 
+#include "clients.h"
+#include "linger.h"
 #include "listen.h"
 #include "loop.h"
+#include "room.h"
 
 /* Used by one thread, which owns it. */
 struct weir__door {
@@ -15,7 +18,12 @@ struct weir__door {
         unsigned               max_connections;
         int                    epoll_fd;
         bool                   warned;   /* of descriptors running out, once      */
-        bool                   paused;   /* accepts nothing until the next wait   */
+        bool                   waits;    /* for room, rather than refuse          */
+        bool                   looks_away; /* from the listening sockets          */
+        uint64_t               paused_until_ns; /* no descriptors; 0: there are   */
+        struct weir__room      room;     /* that loops make while it waits        */
+        struct weir__lingers   refused;  /* whom it has told that there is none   */
+        struct weir__clients   clients;
         unsigned               n_callers;  /* connections that owe a PROXY header...   */
         int                    callers_fd; /* ...and an epoll set of them, in epoll_fd */
         struct weir__counters  counters; /* of what never reached a loop          */
@@ -24,7 +32,7 @@ struct weir__door {
 /* 0 or -errno. `wake_fd` ends weir__door_wait() when it can be read. */
 int weir__door_init(struct weir__door *door, int wake_fd);
 
-/* Accepts until `wake_fd` can be read or `wait_ms` have passed (-1: no limit). */
+/* Serves until `wake_fd` can be read or `wait_ms` have passed (-1: no limit). */
 void weir__door_run(struct weir__door *door, int wait_ms);
 
 /* Accepts what is queued, then closes the sockets. */
@@ -35,8 +43,37 @@ void weir__door_finish(struct weir__door *door);
 /* Is there no room for another connection? */
 bool weir__door_is_full(const struct weir__door *door);
 
-/* Gives a connection to a loop, or closes it. */
-void weir__door_hand_over(struct weir__door *door, const struct weir__arrival *arrival);
+/* Gives a connection to a loop, or refuses it. */
+void weir__door_hand_over(struct weir__door *door, const struct weir__socket *sock,
+                          struct weir__arrival *arrival);
+
+/* ---- door_refuse.c: connections for which there is no room. ---- */
+
+/* False without a descriptor. */
+bool weir__refused_init(struct weir__door *door);
+
+/* Says 503 and closes slowly, or as over_connections says. */
+void weir__door_refuse(struct weir__door *door, int fd);
+
+/* Closes those that have read it; the milliseconds until a look is due, or -1. */
+int weir__refused_turn(struct weir__door *door);
+
+void weir__refused_finish(struct weir__door *door);
+
+/* ---- door_pause.c: when the door does not accept. ---- */
+
+/* 0 or -errno. */
+int weir__pause_init(struct weir__door *door);
+void weir__pause_finish(struct weir__door *door);
+
+/* Descriptors or memory have run out, says `why`: accepts nothing for a moment. */
+void weir__pause_begin(struct weir__door *door, const char *why);
+
+/* door->room.fd can be read. */
+void weir__pause_woken(const struct weir__door *door);
+
+/* Looks at the listening sockets, or away; the milliseconds until a look is due, or -1. */
+int weir__pause_turn(struct weir__door *door);
 
 /* ---- door_proxy.c: connections that start with a PROXY header. ---- */
 

@@ -119,10 +119,10 @@ void weir__caller_take(struct weir__door *door, struct weir__socket *sock,
         if (state < 0) {
                 refuse(door, arrival->fd);
         } else if (state > 0) {
-                weir__door_hand_over(door, arrival);
+                weir__door_hand_over(door, sock, arrival);
         } else if (weir__door_is_full(door) || !add(door, sock, arrival)) {
                 WEIR__COUNT(door, connections_refused);
-                close(arrival->fd);
+                weir__door_refuse(door, arrival->fd);
         }
 }
 
@@ -135,12 +135,13 @@ void weir__callers_turn(struct weir__door *door)
                 struct caller *caller = events[i].data.ptr;
                 int state = read_header(&caller->arrival);
                 struct weir__arrival arrival = caller->arrival;
+                const struct weir__socket *sock = caller->sock;
 
                 if (state == 0 && !(events[i].events & GONE))
                         continue;
                 drop(door, caller);
                 if (state > 0)
-                        weir__door_hand_over(door, &arrival);
+                        weir__door_hand_over(door, sock, &arrival);
                 else
                         refuse(door, arrival.fd);
         }

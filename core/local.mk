@@ -6,6 +6,7 @@ libweircore_la_SOURCES = \
   core/answer_header.c \
   core/app.c \
   core/app.h \
+  core/arrival.h \
   core/ask.c \
   core/ask.h \
   core/body.c \
@@ -15,6 +16,8 @@ libweircore_la_SOURCES = \
   core/bytes.h \
   core/cell.h \
   core/chain.c \
+  core/clients.c \
+  core/clients.h \
   core/clock.c \
   core/clock.h \
   core/cookie.c \
@@ -26,7 +29,9 @@ libweircore_la_SOURCES = \
   core/decimal.c \
   core/door.c \
   core/door.h \
+  core/door_pause.c \
   core/door_proxy.c \
+  core/door_refuse.c \
   core/due.c \
   core/due.h \
   core/dump.c \
@@ -54,6 +59,7 @@ libweircore_la_SOURCES = \
   core/json_write.c \
   core/leave.c \
   core/linger.c \
+  core/linger.h \
   core/listen.c \
   core/listen.h \
   core/local.c \
@@ -65,6 +71,7 @@ libweircore_la_SOURCES = \
   core/mhd.c \
   core/mhd.h \
   core/mhd_block.c \
+  core/mhd_conn.c \
   core/mhd_private.h \
   core/mhd_probe.c \
   core/mhd_response.c \
@@ -86,6 +93,7 @@ libweircore_la_SOURCES = \
   core/proxy.c \
   core/proxy.h \
   core/request.c \
+  core/room.h \
   core/route.c \
   core/router.c \
   core/router.h \
@@ -108,6 +116,7 @@ libweircore_la_SOURCES = \
   core/server.c \
   core/server.h \
   core/setup.c \
+  core/sip.h \
   core/text.h \
   core/timer.h \
   core/upload.c \

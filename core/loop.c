@@ -12,9 +12,11 @@
  * thread has read it, so that a wake-up which comes between two sleeps is not lost.
  */
 #include "loop.h"
+#include "clients.h"
 #include "hint.h"
 #include "job.h"
 #include "local.h"
+#include "room.h"
 #include "wait.h"
 
 #include <errno.h>
@@ -32,6 +34,7 @@
 struct weir__worker {
         struct weir__loop     loop;
         struct weir__mhd     *mhd;
+        struct weir__room    *room;     /* of the door                                 */
         pthread_t             thread;
         int                   wake_fd;
         atomic_bool           asleep;
@@ -129,7 +132,7 @@ bool weir__worker_take(struct weir__worker *worker, const struct weir__arrival *
 
 unsigned weir__worker_load(const struct weir__worker *worker)
 {
-        return atomic_load_explicit(&worker->load, memory_order_relaxed);
+        return atomic_load(&worker->load); /* seq_cst: room.h */
 }
 
 void weir__worker_tell(struct weir__worker *worker, enum weir__mode mode)
@@ -168,8 +171,7 @@ static void take_arrivals(struct weir__worker *worker)
         pthread_mutex_unlock(&worker->lock);
         worker->known += n;
         for (unsigned i = 0; i < n; i++)
-                weir__mhd_add(worker->mhd, queue[i].fd, (struct sockaddr *)&queue[i].address,
-                              queue[i].address_len);
+                weir__mhd_add(worker->mhd, &queue[i]);
         free(queue);
 }
 
@@ -202,9 +204,11 @@ static void update_load(struct weir__worker *worker)
 {
         unsigned open = weir__mhd_connections(worker->mhd);
 
-        if (open != worker->known)
-                atomic_fetch_sub(&worker->load, worker->known - open);
+        if (open == worker->known)
+                return;
+        atomic_fetch_sub(&worker->load, worker->known - open);
         worker->known = open;
+        weir__room_made(worker->room);
 }
 
 static void turn(struct weir__worker *worker, int wait_ms, int mode)
@@ -265,6 +269,16 @@ static void say_ready(struct weir__worker *worker)
         pthread_mutex_unlock(&worker->lock);
 }
 
+/* What came too late to be served. */
+static void drop_queue(struct weir__worker *worker)
+{
+        for (unsigned i = 0; i < worker->n_queue; i++) {
+                close(worker->queue[i].fd);
+                weir__client_leave(worker->queue[i].client, &worker->loop.counters);
+        }
+        worker->n_queue = 0;
+}
+
 static void *run(void *arg)
 {
         struct weir__worker *worker = arg;
@@ -284,6 +298,7 @@ static void *run(void *arg)
                 worker->lost = weir__wait_lost(&worker->loop);
                 worker->lost += weir__jobs_lost(&worker->loop);
         }
+        drop_queue(worker);
         if (!worker->lost)
                 weir__mhd_free(worker->mhd);
         if (open)
@@ -297,8 +312,6 @@ static void *run(void *arg)
 
 void weir__worker_free(struct weir__worker *worker)
 {
-        for (unsigned i = 0; i < worker->n_queue; i++)
-                close(worker->queue[i].fd);
         free(worker->queue);
         weir__loop_finish(&worker->loop);
         if (worker->wake_fd >= 0)
@@ -308,7 +321,8 @@ void weir__worker_free(struct weir__worker *worker)
         free(worker);
 }
 
-struct weir__worker *weir__worker_start(struct weir__app *app, uint32_t number, const char **why)
+struct weir__worker *weir__worker_start(struct weir__app *app, uint32_t number,
+                                        struct weir__room *room, const char **why)
 {
         struct weir__worker *worker = calloc(1, sizeof(*worker));
 
@@ -318,6 +332,7 @@ struct weir__worker *weir__worker_start(struct weir__app *app, uint32_t number, 
         pthread_mutex_init(&worker->lock, NULL);
         pthread_cond_init(&worker->ready_cond, NULL);
         weir__loop_init(&worker->loop, app, number, weir__mhd_transport());
+        worker->room = room;
         worker->loop.wake = wake_for_resumed;
         worker->loop.crew = app->crew;
         worker->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);

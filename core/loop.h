@@ -4,7 +4,6 @@
 
 #include "cell.h"
 #include "mhd.h"
-#include <sys/socket.h>
 
 /* What a worker is told to do; it only ever goes up. */
 enum weir__mode {
@@ -14,20 +13,15 @@ enum weir__mode {
         WEIR__CANCEL, /* cut all connections, end                          */
 };
 
-/* A socket on its way from the door to a loop. */
-struct weir__arrival {
-        int                     fd;
-        socklen_t               address_len;
-        struct sockaddr_storage address;
-};
-
+struct weir__room;
 struct weir__worker;
 
 /*
- * A worker with its thread, whose locals are open and whose daemon is ready. NULL: *why says why,
- * in a text that lives until the next call.
+ * A worker with its thread, whose locals are open and whose daemon is ready; it tells `room` of
+ * connections that have ended. NULL: *why says why, in a text that lives until the next call.
  */
-struct weir__worker *weir__worker_start(struct weir__app *app, uint32_t number, const char **why);
+struct weir__worker *weir__worker_start(struct weir__app *app, uint32_t number,
+                                        struct weir__room *room, const char **why);
 
 /* Hands over a socket; false without memory, then the socket is still the caller's. */
 bool weir__worker_take(struct weir__worker *worker, const struct weir__arrival *arrival);

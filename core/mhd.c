@@ -15,11 +15,13 @@
 #include "hint.h"
 #include "mhd_private.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
 #define SHORT_TIMEOUT_NS 2000000000ull
+#define MAX_LINGERS      64
 #define NO_THREAD_SAFETY (1u << 19) /* MHD_USE_NO_THREAD_SAFETY of 1.0 */
 #define DISCIPLINE_LEVEL \
         38 /* MHD_OPTION_CLIENT_DISCIPLINE_LVL of 1.0, which 0.9.75 does not name */
@@ -221,11 +223,13 @@ static enum MHD_Result on_request(void *self, struct MHD_Connection *connection,
         return on_end(mhd, cell);
 }
 
-/* The server has had enough of it. */
-static WEIR__COLD void shut(struct weir__conn *conn, int how)
+/* MHD is about to close `fd`: a copy outlives that. */
+static void close_slowly(struct weir__mhd *mhd, int fd)
 {
-        conn->shut = true;
-        shutdown(conn->fd, how);
+        int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+        if (copy >= 0)
+                weir__linger_add(&mhd->lingers, copy, MAX_LINGERS, weir__now(&mhd->loop->clock));
 }
 
 /* A request without a verdict whose connection has a status was answered by MHD itself. */
@@ -258,10 +262,10 @@ static WEIR__APART void on_odd_end(struct weir__mhd *mhd, struct MHD_Connection 
         mhd->no_room = false;
         end = end_of(mhd, connection, cell, code);
         if ((cell->linger && end == WEIR__SENT) || end == WEIR__REFUSED)
-                weir__linger_add(mhd, conn->fd);
+                close_slowly(mhd, conn->fd);
         weir__timer_cancel(&mhd->short_timers, &conn->swallow);
         if (weir__is_draining(mhd->loop))
-                shut(conn, SHUT_RD); /* its answer may not have said close */
+                weir__conn_shut(conn, SHUT_RD); /* its answer may not have said close */
         if (end != WEIR__SENT && kind != WEIR__PULL)
                 cell->sent_bytes = 0; /* how far MHD came, it does not say */
         weir__exchange_done(cell, cell->sent_bytes, end);
@@ -288,56 +292,15 @@ static void on_completed(void *self, struct MHD_Connection *connection, void **r
                 weir__exchange_done(cell, cell->sent_bytes, WEIR__SENT);
 }
 
-/* ---- Connections. ---- */
-
-static void open_connection(struct weir__mhd *mhd, struct MHD_Connection *connection,
-                            void **context)
-{
-        struct weir__conn *conn = calloc(1, sizeof(*conn));
-
-        mhd->n_conns++;
-        WEIR__COUNT(mhd->loop, connections_open);
-        *context = conn;
-        if (!conn)
-                return; /* its requests are dropped: on_target */
-        conn->mhd = connection;
-        conn->fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)
-                           ->connect_fd;
-        weir__peer_name(conn,
-                        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)
-                                ->client_addr);
-        conn->next = mhd->conns;
-        if (mhd->conns)
-                mhd->conns->prev = conn;
-        mhd->conns = conn;
-        weir__leave_watch(mhd, conn);
-        weir__watch_add(mhd, conn);
-}
-
-static void close_connection(struct weir__mhd *mhd, struct weir__conn *conn)
-{
-        mhd->n_conns--;
-        weir__count_by(&mhd->loop->counters, WEIR__STAT(connections_open), (uint64_t)-1);
-        if (!conn)
-                return;
-        weir__leave_forget(mhd, conn);
-        weir__watch_remove(mhd, conn);
-        weir__timer_cancel(&mhd->short_timers, &conn->swallow);
-        *(conn->prev ? &conn->prev->next : &mhd->conns) = conn->next;
-        if (conn->next)
-                conn->next->prev = conn->prev;
-        free(conn);
-}
-
 static void on_connection(void *self, struct MHD_Connection *connection, void **context,
                           enum MHD_ConnectionNotificationCode code)
 {
         struct weir__mhd *mhd = self;
 
         if (code == MHD_CONNECTION_NOTIFY_STARTED)
-                open_connection(mhd, connection, context);
+                *context = weir__conn_open(mhd, connection);
         else
-                close_connection(mhd, *context);
+                weir__conn_close(mhd, *context);
 }
 
 /* ---- What MHD says. ---- */
@@ -429,14 +392,15 @@ struct weir__mhd *weir__mhd_new(struct weir__loop *loop, int wake_fd, const char
         loop->carrier = mhd;
         loop->woke = weir__mhd_woke;
         mhd->exact = is_old();
-        mhd->short_timers.after_ns = mhd->linger_timers.after_ns = SHORT_TIMEOUT_NS;
+        mhd->short_timers.after_ns = SHORT_TIMEOUT_NS;
         mhd->daemon = weir__responses_init(mhd) ? start_daemon(mhd) : NULL;
         if (mhd->daemon) {
                 *why = "libmicrohttpd has no epoll";
                 mhd->epoll_fd = MHD_get_daemon_info(mhd->daemon, MHD_DAEMON_INFO_EPOLL_FD)
                                         ->epoll_fd;
                 if (epoll_ctl(mhd->epoll_fd, EPOLL_CTL_ADD, wake_fd, &wake) == 0 &&
-                    weir__leave_init(mhd) && weir__watch_init(mhd) && weir__linger_init(mhd))
+                    weir__leave_init(mhd) && weir__watch_init(mhd) &&
+                    weir__lingers_init(&mhd->lingers, mhd->epoll_fd, NULL, &loop->counters))
                         return mhd;
         }
         weir__mhd_free(mhd);
@@ -447,42 +411,13 @@ void weir__mhd_free(struct weir__mhd *mhd)
 {
         if (!mhd)
                 return;
-        weir__linger_finish(mhd);
+        weir__lingers_finish(&mhd->lingers);
         if (mhd->daemon)
                 MHD_stop_daemon(mhd->daemon);
         weir__leave_finish(mhd);
         weir__watch_finish(mhd);
-        if (mhd->linger_fd > 0)
-                close(mhd->linger_fd);
+        if (mhd->lingers.fd > 0)
+                close(mhd->lingers.fd);
         weir__responses_finish(mhd);
         free(mhd);
-}
-
-void weir__mhd_add(struct weir__mhd *mhd, int fd, const struct sockaddr *address,
-                   socklen_t address_len)
-{
-        if (MHD_add_connection(mhd->daemon, fd, address, address_len) != MHD_YES)
-                WEIR__COUNT(mhd->loop, out_of_memory); /* MHD has closed it */
-        WEIR__COUNT(mhd->loop, connections);           /* who counts it sees it open */
-}
-
-unsigned weir__mhd_connections(const struct weir__mhd *mhd)
-{
-        return mhd->n_conns + mhd->n_lingers;
-}
-
-void weir__mhd_close_idle(struct weir__mhd *mhd)
-{
-        for (struct weir__conn *conn = mhd->conns; conn; conn = conn->next) {
-                if (!conn->cell)
-                        shut(conn, SHUT_RD);
-        }
-}
-
-void weir__mhd_close_all(struct weir__mhd *mhd)
-{
-        mhd->cut_all = true;
-        weir__linger_finish(mhd);
-        for (struct weir__conn *conn = mhd->conns; conn; conn = conn->next)
-                shut(conn, SHUT_RDWR);
 }

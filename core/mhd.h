@@ -6,8 +6,8 @@
 #ifndef WEIR_CORE_MHD_H
 #define WEIR_CORE_MHD_H
 
+#include "arrival.h"
 #include "cell.h"
-#include <sys/socket.h>
 
 struct weir__mhd;
 
@@ -17,9 +17,8 @@ struct weir__mhd *weir__mhd_new(struct weir__loop *loop, int wake_fd, const char
 /* No connection must be open, or it is cut. */
 void weir__mhd_free(struct weir__mhd *mhd);
 
-/* Takes over `fd`, which does not block. */
-void weir__mhd_add(struct weir__mhd *mhd, int fd, const struct sockaddr *address,
-                   socklen_t address_len);
+/* Takes over its descriptor, which does not block, and tells its client of the end. */
+void weir__mhd_add(struct weir__mhd *mhd, const struct weir__arrival *arrival);
 
 /* Serves what is ready, sleeping for it at most `wait_ms`; -1: as long as it takes. */
 void weir__mhd_turn(struct weir__mhd *mhd, int wait_ms);

@@ -3,6 +3,7 @@
 #define WEIR_CORE_MHD_PRIVATE_H
 
 #include "exchange.h"
+#include "linger.h"
 #include "mhd.h"
 #include "timer.h"
 
@@ -10,7 +11,6 @@ struct MHD_Connection;
 struct MHD_Daemon;
 struct MHD_Response;
 struct weir__slot;
-struct weir__linger;
 
 /* A response that can be used again, because only its contents change. */
 struct weir__prebuilt {
@@ -54,6 +54,7 @@ struct weir__conn {
         struct weir__timer     leave;    /* while it leaves: leave.c      */
         bool                   ended;    /* its client sends no more: leave.c */
         bool                   shut;     /* the server reads no more, so that one cannot tell */
+        struct weir__client   *whose;    /* to tell of its end; or NULL */
         int                    fd;
         uint32_t               requests_left; /* until it is closed behind one       */
         bool                   closing;       /* behind its next answer              */
@@ -75,6 +76,7 @@ struct weir__mhd {
         struct weir__loop    *loop;
         struct weir__conn    *conns;
         unsigned              n_conns;
+        const struct weir__arrival *arriving; /* while MHD is about to call back for it */
         unsigned              callbacks;  /* of requests, in this turn */
         struct weir__field_walk     walk;
         struct weir_str       last_path;  /* of the last target, for keep_raw() only */
@@ -84,13 +86,11 @@ struct weir__mhd {
         bool                  no_room;    /* MHD could not send the head of an answer */
         bool                  cut_all;    /* the stop waits for nobody any more */
         bool                  exact;      /* heads lie in memory as they were sent: 0.9.75 */
-        struct weir__timers   short_timers, linger_timers; /* 2 s: swallowing, lingering */
+        struct weir__timers   short_timers; /* 2 s: swallowing */
         struct weir__timers   leave_timers;
         struct weir__timers   watches;     /* all connections */
         int                   watch_fd;    /* a timer, in the set of MHD */
-        struct weir__linger  *lingers;
-        unsigned              n_lingers;
-        int                   linger_fd;   /* an epoll set of their sockets, in that of MHD */
+        struct weir__lingers  lingers;     /* their set is in that of MHD */
         struct weir__responses responses;
 };
 
@@ -113,6 +113,17 @@ void weir__mhd_woke(struct weir__cell *cell, int next);
 
 /* The first callback is repeated, or there is nothing left to answer: what it returns. */
 int weir__mhd_repeat(struct weir__mhd *mhd, struct weir__conn *conn, struct weir__cell *cell);
+
+/* ---- mhd_conn.c ---- */
+
+/* MHD has taken in what arrives. NULL without memory: then its requests are dropped. */
+struct weir__conn *weir__conn_open(struct weir__mhd *mhd, struct MHD_Connection *connection);
+
+/* MHD is about to close it; `conn` may be NULL. */
+void weir__conn_close(struct weir__mhd *mhd, struct weir__conn *conn);
+
+/* The server has had enough of it. */
+void weir__conn_shut(struct weir__conn *conn, int how);
 
 /* ---- mhd.c ---- */
 
@@ -194,13 +205,5 @@ void weir__watch_remove(struct weir__mhd *mhd, struct weir__conn *conn);
 
 /* Cuts the connections that take too long, of those that are to be looked at now. */
 void weir__watch_turn(struct weir__mhd *mhd, uint64_t now_ns);
-
-/* ---- linger.c ---- */
-
-/* Closes slowly: keeps a copy of `fd`, sends nothing more, reads and drops for a while. */
-bool weir__linger_init(struct weir__mhd *mhd);
-void weir__linger_add(struct weir__mhd *mhd, int fd);
-void weir__linger_turn(struct weir__mhd *mhd, uint64_t now_ns);
-void weir__linger_finish(struct weir__mhd *mhd);
 
 #endif

@@ -22,7 +22,7 @@
 /* In most turns nothing is: then no clock is read. */
 static bool is_timed(const struct weir__mhd *mhd)
 {
-        return (uintptr_t)mhd->short_timers.first | (uintptr_t)mhd->linger_timers.first |
+        return (uintptr_t)mhd->short_timers.first | (uintptr_t)mhd->lingers.timers.first |
                (uintptr_t)mhd->leave_timers.first | (uintptr_t)mhd->loop->dues.first;
 }
 
@@ -33,10 +33,10 @@ static WEIR__COLD void expire(struct weir__mhd *mhd)
 
         if (mhd->loop->dues.first)
                 weir__wait_turn(mhd->loop);
-        if (!mhd->short_timers.first && !mhd->lingers)
+        if (!mhd->short_timers.first && !mhd->lingers.n)
                 return;
         now = weir__now(&mhd->loop->clock);
-        weir__linger_turn(mhd, now);
+        weir__lingers_turn(&mhd->lingers, now);
         while ((timer = weir__timer_due(&mhd->short_timers, now))) {
                 struct weir__conn *conn = (struct weir__conn *)(void *)((char *)timer -
                                                                         offsetof(struct weir__conn,
@@ -68,7 +68,7 @@ static WEIR__COLD int next_timer_ms(const struct weir__mhd *mhd)
         uint64_t now = weir__now(&mhd->loop->clock);
 
         return shorter(shorter(weir__timer_wait_ms(&mhd->short_timers, now),
-                               weir__timer_wait_ms(&mhd->linger_timers, now)),
+                               weir__timer_wait_ms(&mhd->lingers.timers, now)),
                        shorter(weir__timer_wait_ms(&mhd->leave_timers, now),
                                ms_until(weir__wait_until(mhd->loop), now)));
 }

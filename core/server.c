@@ -85,18 +85,21 @@ static uint64_t now_ms(void)
         return weir__now(&weir__system_clock) / 1000000;
 }
 
-/* Waits until the loops are done, the time is up, or somebody is in a hurry. */
+/* Waits until the loops and those refused are done, the time is up, or somebody is in a hurry. */
 static void wait_drained(struct weir__server *server, int64_t timeout_ms)
 {
         uint64_t start = now_ms();
 
-        while (!all_done(server) && atomic_load(&server->asked) != WEIR__HURRY &&
+        while ((!all_done(server) || server->door.refused.n) &&
+               atomic_load(&server->asked) != WEIR__HURRY &&
                now_ms() - start < (uint64_t)timeout_ms) {
                 struct pollfd wake = { .fd = server->wake_fd, .events = POLLIN };
 
                 poll(&wake, 1, CHECK_MS);
                 clear_wake(server);
+                weir__refused_turn(&server->door);
         }
+        weir__refused_finish(&server->door);
 }
 
 /* Serves on for a while, whoever asks again; only a hurry ends it early. */
@@ -290,7 +293,7 @@ static bool start_workers(struct weir__server *server)
                 return false;
         for (; door->n_workers < n; door->n_workers++) {
                 door->workers[door->n_workers] = weir__worker_start(server->app, door->n_workers,
-                                                                    &why);
+                                                                    &door->room, &why);
                 if (!door->workers[door->n_workers]) {
                         weir__error(server->app, "loop %u: %s", door->n_workers, why);
                         return false;

@@ -155,6 +155,8 @@ static struct weir *make_app(void)
         struct weir *app = weir_new(
                 &(struct weir_options){ .loops = 1,
                                         .log = drop_log,
+                                        .max_connections_per_client = 100,
+                                        .over_connections = WEIR_OVER_WAIT,
                                         .trusted_proxies = "127.0.0.1, 10.0.0.0/8, unix",
                                         .forwarded = WEIR_FORWARDED });
         struct weir *group = weir_group(app, "/group", NULL);

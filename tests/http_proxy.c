@@ -355,7 +355,10 @@ Test(http_proxy, a_trusted_proxy_may_come_by_a_unix_socket)
 Test(http_proxy, who_owes_a_header_counts_as_a_connection)
 {
         struct weir *app = proxy_app(
-                &(struct weir_options){ .loops = 1, .log = drop_log, .max_connections = 2 },
+                &(struct weir_options){ .loops = 1,
+                                        .log = drop_log,
+                                        .max_connections = 2,
+                                        .over_connections = WEIR_OVER_REFUSE },
                 "127.0.0.1:0",
                 &(struct weir_listen_options){ .proxy_protocol = true, .proxy_timeout_ms = 60000 });
         struct client waits = client_to(app), served = client_to(app), third;

@@ -14,6 +14,7 @@ unit_sources = \
   tests/test_answer.c \
   tests/test_answer_header.c \
   tests/test_chain.c \
+  tests/test_clients.c \
   tests/test_cookie.c \
   tests/test_due.c \
   tests/test_fields.c \
@@ -62,6 +63,7 @@ http_sources = \
   tests/http_attacks.h \
   tests/http_bodiless.c \
   tests/http_body.c \
+  tests/http_door.c \
   tests/http_files.c \
   tests/http_guard.c \
   tests/http_hooks.c \

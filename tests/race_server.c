@@ -159,7 +159,7 @@ static void drop_log(void *arg, enum weir_level level, const char *line)
         (void)arg, (void)level, (void)line;
 }
 
-static struct weir *make_app(void)
+static struct weir *make_app(unsigned seed)
 {
         static const struct weir_middleware mw = { .name = "count",
                                                    .on_request = enter,
@@ -169,10 +169,14 @@ static struct weir *make_app(void)
                                                        .blocking = true,
                                                        .on_request = name_it };
         static const struct weir_route_options blocking = { .blocking = true };
+        static const enum weir_over over[] = { WEIR_OVER_503, WEIR_OVER_REFUSE, WEIR_OVER_WAIT };
         struct weir *app = weir_new(&(struct weir_options){ .loops = 3,
                                                             .workers = 3,
                                                             .worker_queue = 4,
                                                             .log = drop_log,
+                                                            .max_connections = 4,
+                                                            .max_connections_per_client = 3,
+                                                            .over_connections = over[seed % 3],
                                                             .drain_timeout_ms = 100 });
         struct weir *below;
 
@@ -196,7 +200,7 @@ static struct weir *make_app(void)
 /* Serves until enough requests are through, then stops by a request or by a call. */
 static void run_round(unsigned seed)
 {
-        struct round round = { .app = make_app() };
+        struct round round = { .app = make_app(seed) };
         struct client clients[CLIENTS];
         pthread_t threads[CLIENTS], reader;
         struct weir_stats stats;
@@ -222,6 +226,7 @@ static void run_round(unsigned seed)
         weir_stats(round.app, &stats);
         check(stats.requests_in_flight == 0, "requests in flight after the stop");
         check(stats.connections_open == 0, "connections open after the stop");
+        check(stats.clients == 0, "clients that are not there any more");
         check(atomic_load(&entered) == atomic_load(&left), "not every entry was paid back");
         check(atomic_load(&deferred) == 0, "not every deferred call ran");
         weir_free(round.app);

@@ -341,8 +341,10 @@ Test(server, a_value_per_loop_is_opened_and_closed_once_by_each_loop)
 
 Test(server, connections_over_the_limit_are_closed_and_counted)
 {
-        struct weir *app = weir_new(
-                &(struct weir_options){ .loops = 1, .max_connections = 2, .log = drop_log });
+        struct weir *app = weir_new(&(struct weir_options){ .loops = 1,
+                                                            .max_connections = 2,
+                                                            .over_connections = WEIR_OVER_REFUSE,
+                                                            .log = drop_log });
         struct weir_stats stats;
         char buf[4096];
         int fds[3];

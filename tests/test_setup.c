@@ -158,6 +158,8 @@ Test(setup, options_out_of_range_are_named)
         refused(weir_new(&(struct weir_options){ .connection_memory = 1 }), "connection_memory");
         refused(weir_new(&(struct weir_options){ .loops = 100000 }), "loops");
         refused(weir_new(&(struct weir_options){ .max_headers = 1000000 }), "max_headers");
+        refused(weir_new(&(struct weir_options){ .over_connections = (enum weir_over)3 }),
+                "over_connections");
         refused(weir_new(&(struct weir_options){ .scope.max_body = -7 }), "max_body");
         refused(weir_new(&(struct weir_options){ .scope.slash = (enum weir_slash)9 }), "slash");
 }
@@ -174,6 +176,8 @@ Test(setup, limits_that_are_negative_are_named)
         refused(weir_new(&(struct weir_options){ .max_requests = -1 }), "max_requests");
         refused(weir_new(&(struct weir_options){ .max_age_ms = -1 }), "max_age_ms");
         refused(weir_new(&(struct weir_options){ .worker_queue_ms = -1 }), "worker_queue_ms");
+        refused(weir_new(&(struct weir_options){ .max_connections_per_client = -1 }),
+                "max_connections_per_client");
         refused(weir_new(&(struct weir_options){ .workers = 1025 }), "workers");
 }
 

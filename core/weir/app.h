@@ -61,6 +61,13 @@ enum weir_forwarded {
         WEIR_FORWARDED,       /* Forwarded (RFC 7239)         */
 };
 
+/* What becomes of a connection for which there is no room (docs/limits.md). */
+enum weir_over {
+        WEIR_OVER_503,    /* it is told 503, and closed                                     */
+        WEIR_OVER_REFUSE, /* it is closed at once                                           */
+        WEIR_OVER_WAIT,   /* it waits in the backlog of the listener until another one ends */
+};
+
 struct weir_options {
         struct weir_scope_options scope;  /* of the root */
         const char *name;                 /* in log lines; NULL: "weir" */
@@ -92,7 +99,9 @@ struct weir_options {
         int64_t worker_queue_ms;          /* for how long; 0: 2 s; WEIR_INF: no limit; then 503 */
         const char *trusted_proxies;      /* networks: "10.0.0.0/8, ::1/128, unix"; NULL: none */
         enum weir_forwarded forwarded;    /* the field that they set, for ctx->client */
-        uint64_t reserved[4];
+        enum weir_over over_connections;  /* what is done over max_connections */
+        int64_t max_connections_per_client; /* IPv4, or /64 of IPv6, but proxies; 0: no limit */
+        uint64_t reserved[3];
 };
 
 /* A new app: its root scope. NULL only when memory is out. weir_free() frees all of it. */
@@ -329,7 +338,7 @@ WEIR_API const char *weir_guard_name(enum weir_guard reason);
 struct weir_stats {
         uint64_t connections;                /* accepted                                          */
         uint64_t connections_open;           /* gauge                                             */
-        uint64_t connections_refused;        /* over max_connections, closed                      */
+        uint64_t connections_refused;        /* over max_connections, or memory is out            */
         uint64_t idle_closed;                /* after idle_timeout_ms, or idle at max_age_ms      */
         uint64_t header_timeouts;            /* cut off: the head took too long                   */
         uint64_t body_timeouts;              /* 408: so did the body, or was too slow             */
@@ -354,11 +363,15 @@ struct weir_stats {
         uint64_t answers_reused;             /* dynamic answers that took nothing from the heap   */
         uint64_t answers_heap;               /* dynamic answers that did                          */
         uint64_t buffers_heap;               /* buffers that the pool did not have                */
-        uint64_t linger_cut;                 /* refused uploads cut off before their end          */
+        uint64_t linger_cut;                 /* refused ones, cut off while they still sent       */
         uint64_t out_of_memory;              /* requests dropped because malloc failed            */
         uint64_t proxy_refused;              /* connections without the PROXY header that is due  */
         uint64_t proxy_timeouts;             /* whose header did not come in time                 */
-        uint64_t reserved[14];
+        uint64_t connections_refused_per_client; /* over max_connections_per_client               */
+        uint64_t clients;                    /* gauge: different ones, where those are limited    */
+        uint64_t accept_pauses;              /* nothing was accepted for a while: no descriptor,  */
+                                /* or no room and WEIR_OVER_WAIT                     */
+        uint64_t reserved[11];
 };
 
 /* Fills *stats; each value is exact, all of them not of one moment. Any thread. */
