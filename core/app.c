@@ -119,6 +119,8 @@ static void set_defaults(struct weir_options *options)
                 options->max_headers = 100;
         if (!options->max_connections_per_client)
                 options->max_connections_per_client = WEIR_INF;
+        if (!options->max_header_bytes)
+                options->max_header_bytes = WEIR_INF; /* connection_memory bounds it */
         if (!options->pool_memory)
                 options->pool_memory = 16 << 20;
         if (!options->idle_timeout_ms)
@@ -192,6 +194,14 @@ static void check_doors(struct weir__app *app)
                             "options: over_connections must be WEIR_OVER_503, "
                             "WEIR_OVER_REFUSE or WEIR_OVER_WAIT, not %d",
                             (int)o->over_connections);
+        if (o->max_header_bytes < 128)
+                weir__error(app, "options: max_header_bytes must be at least 128, not %lld",
+                            (long long)o->max_header_bytes);
+        if (o->max_header_bytes != WEIR_INF && (uint64_t)o->max_header_bytes > o->connection_memory)
+                weir__error(app,
+                            "options: max_header_bytes is %lld, but a head must fit into "
+                            "connection_memory, %zu: raise that, or lower it",
+                            (long long)o->max_header_bytes, o->connection_memory);
 }
 
 static void check_options(struct weir__app *app)

@@ -204,7 +204,7 @@ static void add_field(struct weir__cell *cell, struct weir_str line)
         while (value < end && (*value == ' ' || *value == '\t'))
                 value++;
         if (field == cell->header_end) {
-                cell->too_many_headers = true;
+                cell->excess = WEIR_GUARD_TOO_MANY_HEADERS;
                 return;
         }
         cell->n_headers++;
@@ -234,6 +234,16 @@ static void add_fields(struct weir__cell *cell, const struct head *head, char *l
 
                 add_field(cell, (struct weir_str){ length, (size_t)len });
         }
+}
+
+/* How long the head would be on the wire, with one blank before each value. */
+static uint64_t head_size(const struct weir__cell *cell, const struct head *head)
+{
+        uint64_t size = head->method.len + head->target.len + head->version.len + 6;
+
+        for (unsigned i = 0; i < cell->n_headers; i++)
+                size += (uint64_t)cell->header[i].name_len + cell->header[i].value_len + 4;
+        return size;
 }
 
 /* ---- The answer. ---- */
@@ -373,6 +383,9 @@ static void send_request(struct weir_asked *asked, struct weir_str text)
         cell->ctx.method_name = head.method;
         weir__cell_target(cell, head.target);
         add_fields(cell, &head, asked->length, sizeof(asked->length));
+        if (head_size(cell, &head) > (uint64_t)cell->loop->app->options.max_header_bytes &&
+            !cell->excess)
+                cell->excess = WEIR_GUARD_HEADER_BYTES;
         next = weir__exchange_head(cell, head.version);
         asked->body = head.body;
         if (!cell->chunked && asked->body.len > cell->content_length)

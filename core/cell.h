@@ -220,7 +220,8 @@ struct weir__cell {
         uint16_t version;                /* 10 or 11                                */
         uint16_t n_headers;
         struct weir__guard guard;
-        bool too_many_headers, inexact;  /* what the transport noticed: guard.c     */
+        bool inexact;                    /* what the transport noticed: guard.c...  */
+        uint8_t excess;                  /* ...and an enum weir_guard: a limit      */
         bool chunked, expects_continue;
         bool no_memory;                  /* for reading the path: 503               */
         uint16_t transport_status;       /* what the transport answered itself      */

@@ -39,7 +39,7 @@ static int guard_answer(const struct weir__cell *cell, enum weir_guard reason)
                 return WEIR__STATIC_GUARD_501;
         if (reason == WEIR_GUARD_VERSION)
                 return WEIR__STATIC_GUARD_505;
-        if (reason == WEIR_GUARD_TOO_MANY_HEADERS)
+        if (reason == WEIR_GUARD_TOO_MANY_HEADERS || reason == WEIR_GUARD_HEADER_BYTES)
                 return WEIR__STATIC_GUARD_431;
         return WEIR__STATIC_GUARD_400;
 }

@@ -345,8 +345,8 @@ enum weir_guard weir__guard_head(struct weir__cell *cell, struct weir_str versio
 {
         enum weir_guard reason = request_line(cell, version);
 
-        if (!reason && cell->too_many_headers)
-                reason = WEIR_GUARD_TOO_MANY_HEADERS;
+        if (!reason)
+                reason = (enum weir_guard)cell->excess;
         if (!reason)
                 reason = fields(cell);
         if (!reason && cell->inexact)
@@ -373,6 +373,7 @@ const char *weir_guard_name(enum weir_guard reason)
                 "duplicate_header",
                 "framing",
                 "too_many_headers",
+                "header_bytes",
         };
 
         return (unsigned)reason < WEIR_GUARD_REASONS ? names[reason] : "unknown";

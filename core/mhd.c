@@ -77,7 +77,7 @@ static enum MHD_Result on_field(void *self, enum MHD_ValueKind kind, const char 
                 walk->inexact = true;
         walk->expected = value + value_len + 2;
         if (field == walk->end) {
-                walk->cell->too_many_headers = true;
+                walk->cell->excess = WEIR_GUARD_TOO_MANY_HEADERS;
                 return MHD_NO;
         }
         walk->at = field + 1;
@@ -102,6 +102,9 @@ static void walk_fields(struct weir__mhd *mhd, struct MHD_Connection *connection
                                            false };
         MHD_get_connection_values_n(connection, MHD_HEADER_KIND, on_field, walk);
         cell->n_headers = (uint16_t)(walk->at - cell->header);
+        if (WEIR__UNLIKELY((size_t)(walk->expected + 2 - method) > mhd->max_header_bytes) &&
+            !cell->excess)
+                cell->excess = WEIR_GUARD_HEADER_BYTES;
         if (!mhd->exact)
                 return;
         size = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE)
@@ -392,6 +395,7 @@ struct weir__mhd *weir__mhd_new(struct weir__loop *loop, int wake_fd, const char
         loop->carrier = mhd;
         loop->woke = weir__mhd_woke;
         mhd->exact = is_old();
+        mhd->max_header_bytes = (size_t)loop->app->options.max_header_bytes;
         mhd->short_timers.after_ns = SHORT_TIMEOUT_NS;
         mhd->daemon = weir__responses_init(mhd) ? start_daemon(mhd) : NULL;
         if (mhd->daemon) {

@@ -85,6 +85,7 @@ struct weir__mhd {
         unsigned              busy_turns; /* since it looked around */
         bool                  no_room;    /* MHD could not send the head of an answer */
         bool                  cut_all;    /* the stop waits for nobody any more */
+        size_t                max_header_bytes;
         bool                  exact;      /* heads lie in memory as they were sent: 0.9.75 */
         struct weir__timers   short_timers; /* 2 s: swallowing */
         struct weir__timers   leave_timers;

@@ -68,6 +68,7 @@ http_sources = \
   tests/http_guard.c \
   tests/http_hooks.c \
   tests/http_keepalive.c \
+  tests/http_limits.c \
   tests/http_job.c \
   tests/http_leave.c \
   tests/http_load.c \

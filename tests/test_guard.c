@@ -241,3 +241,19 @@ Test(guard, there_are_at_most_max_headers_fields)
         cr_assert_eq(status_of(other, "GET /\nHost: a\nX: 1\nX: 2\nX: 3"), 431);
         weir_free(other);
 }
+
+/* "GET /" is sent as "GET / HTTP/1.1", with a Host. */
+Test(guard, there_are_at_most_max_header_bytes)
+{
+        struct weir *other = weir_new(&(struct weir_options){ .max_header_bytes = 128 });
+        size_t fixed = strlen("GET / HTTP/1.1\r\nHost: x\r\nA: \r\n\r\n");
+        char request[200];
+
+        weir_get(other, "/", say, "ok");
+        for (size_t size = 127; size < 135; size++) {
+                snprintf(request, sizeof(request), "GET /\nHost: x\nA: %0*d", (int)(size - fixed),
+                         0);
+                cr_assert_eq(status_of(other, request), size <= 128 ? 200 : 431, "%zu", size);
+        }
+        weir_free(other);
+}

@@ -160,6 +160,8 @@ Test(setup, options_out_of_range_are_named)
         refused(weir_new(&(struct weir_options){ .max_headers = 1000000 }), "max_headers");
         refused(weir_new(&(struct weir_options){ .over_connections = (enum weir_over)3 }),
                 "over_connections");
+        refused(weir_new(&(struct weir_options){ .max_header_bytes = 127 }), "max_header_bytes");
+        refused(weir_new(&(struct weir_options){ .max_header_bytes = 16385 }), "connection_memory");
         refused(weir_new(&(struct weir_options){ .scope.max_body = -7 }), "max_body");
         refused(weir_new(&(struct weir_options){ .scope.slash = (enum weir_slash)9 }), "slash");
 }

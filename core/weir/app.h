@@ -101,7 +101,8 @@ struct weir_options {
         enum weir_forwarded forwarded;    /* the field that they set, for ctx->client */
         enum weir_over over_connections;  /* what is done over max_connections */
         int64_t max_connections_per_client; /* IPv4, or /64 of IPv6, but proxies; 0: no limit */
-        uint64_t reserved[3];
+        int64_t max_header_bytes;         /* of a head; 0: connection_memory; beyond: 431 */
+        uint64_t reserved[2];
 };
 
 /* A new app: its root scope. NULL only when memory is out. weir_free() frees all of it. */
@@ -328,6 +329,7 @@ enum weir_guard {
         WEIR_GUARD_DUPLICATE_HEADER,
         WEIR_GUARD_FRAMING,
         WEIR_GUARD_TOO_MANY_HEADERS,
+        WEIR_GUARD_HEADER_BYTES,
         WEIR_GUARD_REASONS, /* how many there are */
 };
 
@@ -371,7 +373,7 @@ struct weir_stats {
         uint64_t clients;                    /* gauge: different ones, where those are limited    */
         uint64_t accept_pauses;              /* nothing was accepted for a while: no descriptor,  */
                                 /* or no room and WEIR_OVER_WAIT                     */
-        uint64_t reserved[11];
+        uint64_t reserved[10];
 };
 
 /* Fills *stats; each value is exact, all of them not of one moment. Any thread. */
