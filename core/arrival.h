@@ -10,6 +10,7 @@ struct weir__client;
 struct weir__arrival {
         int                     fd;
         socklen_t               address_len;
+        bool                    half_close; /* of its listener: leave.c                          */
         struct weir__client    *client;     /* to tell of its end; NULL: nobody                  */
         struct sockaddr_storage address;
 };

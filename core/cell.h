@@ -233,7 +233,7 @@ struct weir__cell {
         bool waits;                      /* suspended, and not yet back             */
         bool away;                       /* claimed: touched by another thread       */
         bool left;                       /* its client has gone while it was claimed */
-        bool repeats;                    /* MHD will repeat a callback: mhd.c        */
+        uint8_t repeats;                 /* MHD will repeat a callback: mhd_wait.c   */
         uint8_t step;                    /* enum weir__next: what a wait ended with  */
         uint16_t waited;                 /* the last link that waited, from 1        */
         bool has_query;                  /* its first byte is hidden: mhd.c         */

@@ -112,7 +112,8 @@ void weir__door_hand_over(struct weir__door *door, const struct weir__socket *so
 /* Accepts one; false when there is none or it cannot be. */
 static bool accept_one(struct weir__door *door, struct weir__socket *sock)
 {
-        struct weir__arrival arrival = { .address_len = sizeof(arrival.address) };
+        struct weir__arrival arrival = { .address_len = sizeof(arrival.address),
+                                         .half_close = sock->half_close };
 
         if (door->waits && weir__door_is_full(door))
                 return false;

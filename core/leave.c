@@ -7,7 +7,9 @@
  * a member of MHD's, so it ends a sleep. Once MHD has read the data, the socket gets one more edge,
  * by closing for reading what the client has closed for writing. While MHD has not, because it
  * still writes, that is tried again every now and then. The request of a client that has left does
- * not wait any longer; where the server itself has closed for reading, that cannot be seen.
+ * not wait any longer; where the server itself has closed for reading, that cannot be seen. On a
+ * listener with half_close only a reset ends such a request, if it is in: until it is over, its
+ * socket is watched for that alone.
  */
 #include "mhd_private.h"
 #include "wait.h"
@@ -56,12 +58,24 @@ static bool has_unread(const struct weir__conn *conn)
         return recv(conn->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
-static void push(struct weir__mhd *mhd, struct weir__conn *conn, uint64_t now_ns)
+/* Its request waits, and goes on doing so: epoll tells of a reset without being asked. */
+static void watch_reset(struct weir__mhd *mhd, struct weir__conn *conn)
+{
+        struct epoll_event event = { .events = EPOLLONESHOT, .data.ptr = conn };
+
+        epoll_ctl(mhd->leave_fd, EPOLL_CTL_MOD, conn->fd, &event);
+}
+
+static void push(struct weir__mhd *mhd, struct weir__conn *conn, uint64_t now_ns, uint32_t events)
 {
         conn->ended = !conn->shut;
-        if (conn->ended && conn->cell && conn->cell->waits)
-                weir__wait_left(conn->cell);
-        else if (has_unread(conn))
+        if (conn->ended && conn->cell && conn->cell->waits) {
+                if (conn->half_close && weir__is_in(conn->cell) &&
+                    !(events & (EPOLLHUP | EPOLLERR)))
+                        watch_reset(mhd, conn);
+                else
+                        weir__wait_left(conn->cell);
+        } else if (has_unread(conn))
                 weir__timer_set(&mhd->leave_timers, &conn->leave, now_ns);
         else
                 shutdown(conn->fd, SHUT_RD);
@@ -81,7 +95,7 @@ static void push_again(struct weir__mhd *mhd, uint64_t now_ns)
                 push(mhd,
                      (struct weir__conn *)(void *)((char *)timer -
                                                    offsetof(struct weir__conn, leave)),
-                     now_ns);
+                     now_ns, 0);
 }
 
 void weir__leave_turn(struct weir__mhd *mhd, uint64_t now_ns)
@@ -90,6 +104,6 @@ void weir__leave_turn(struct weir__mhd *mhd, uint64_t now_ns)
         int n = epoll_wait(mhd->leave_fd, events, 64, 0);
 
         for (int i = 0; i < n; i++)
-                push(mhd, events[i].data.ptr, now_ns);
+                push(mhd, events[i].data.ptr, now_ns, events[i].events);
         push_again(mhd, now_ns);
 }

@@ -228,7 +228,9 @@ int weir__listen_open(struct weir__socket *sock, const char *address,
         bool is_unix = !strncmp(address, "unix:", 5);
         int code;
 
-        *sock = (struct weir__socket){ .fd = -1, .proxy_protocol = options->proxy_protocol };
+        *sock = (struct weir__socket){ .fd = -1,
+                                        .proxy_protocol = options->proxy_protocol,
+                                        .half_close = options->half_close };
         sock->callers.after_ns = (uint64_t)options->proxy_timeout_ms * 1000000;
         if (options->backlog < 0 || options->unix_mode > 0777)
                 return fail(error, size, address,

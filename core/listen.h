@@ -14,6 +14,7 @@ struct weir__socket {
         dev_t       dev;     /* the file that bind() made: only that one is removed   */
         ino_t       ino;
         bool        proxy_protocol;
+        bool        half_close; /* the end of what a client sends is not its leaving          */
         const struct weir__networks *trusted; /* where its header may come from; NULL: anywhere */
         struct weir__timers          callers; /* connections that owe one: door_proxy.c         */
 };

@@ -263,6 +263,7 @@ static WEIR__APART void on_odd_end(struct weir__mhd *mhd, struct MHD_Connection 
         if (mhd->no_room && kind != WEIR__FD && kind != WEIR__PULL)
                 weir__mhd_cut(conn, cell);
         mhd->no_room = false;
+        weir__mhd_unpark(mhd, conn);
         end = end_of(mhd, connection, cell, code);
         if ((cell->linger && end == WEIR__SENT) || end == WEIR__REFUSED)
                 close_slowly(mhd, conn->fd);

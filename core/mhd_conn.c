@@ -19,6 +19,7 @@ struct weir__conn *weir__conn_open(struct weir__mhd *mhd, struct MHD_Connection 
         conn->fd = mhd->arriving->fd;
         weir__peer_name(conn, (const struct sockaddr *)&mhd->arriving->address);
         conn->whose = mhd->arriving->client;
+        conn->half_close = mhd->arriving->half_close;
         mhd->arriving = NULL;
         conn->next = mhd->conns;
         if (mhd->conns)

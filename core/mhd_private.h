@@ -54,6 +54,8 @@ struct weir__conn {
         struct weir__timer     leave;    /* while it leaves: leave.c      */
         bool                   ended;    /* its client sends no more: leave.c */
         bool                   shut;     /* the server reads no more, so that one cannot tell */
+        bool                   half_close; /* of its listener: leave.c */
+        struct weir__conn     *next_parking; /* mhd_wait.c */
         struct weir__client   *whose;    /* to tell of its end; or NULL */
         int                    fd;
         uint32_t               requests_left; /* until it is closed behind one       */
@@ -76,6 +78,7 @@ struct weir__mhd {
         struct weir__loop    *loop;
         struct weir__conn    *conns;
         unsigned              n_conns;
+        struct weir__conn    *parking;    /* their requests wait, and are put aside soon */
         const struct weir__arrival *arriving; /* while MHD is about to call back for it */
         unsigned              callbacks;  /* of requests, in this turn */
         struct weir__field_walk     walk;
@@ -103,6 +106,12 @@ static inline bool weir__is_bare_304(const struct weir__cell *cell)
         return cell->ctx.status == 304 && weir__body_length(&cell->answer.body) == 0;
 }
 
+/* Has all of the request come in? */
+static inline bool weir__is_in(const struct weir__cell *cell)
+{
+        return cell->phase == WEIR__END || (!cell->content_length && !cell->chunked);
+}
+
 /* ---- mhd_wait.c ---- */
 
 /* The request waits: what a callback of MHD returns then. `in_first`: in the first one. */
@@ -111,6 +120,12 @@ int weir__mhd_suspend(struct weir__mhd *mhd, struct weir__conn *conn, struct wei
 
 /* loop->woke: the request goes on with `next`, an enum weir__next. */
 void weir__mhd_woke(struct weir__cell *cell, int next);
+
+/* Puts aside those that are still to be. */
+void weir__mhd_park(struct weir__mhd *mhd);
+
+/* The request of the connection has ended. */
+void weir__mhd_unpark(struct weir__mhd *mhd, const struct weir__conn *conn);
 
 /* The first callback is repeated, or there is nothing left to answer: what it returns. */
 int weir__mhd_repeat(struct weir__mhd *mhd, struct weir__conn *conn, struct weir__cell *cell);
@@ -190,7 +205,7 @@ void weir__leave_finish(struct weir__mhd *mhd);
 void weir__leave_watch(struct weir__mhd *mhd, struct weir__conn *conn);
 void weir__leave_forget(struct weir__mhd *mhd, struct weir__conn *conn);
 
-/* The request waits. If its client has left already, nothing would tell any more. */
+/* The request waits, or no longer. If its client has left by then, nothing else would tell. */
 void weir__leave_waits(struct weir__mhd *mhd, struct weir__conn *conn);
 
 /* Makes MHD see the clients that have left. */

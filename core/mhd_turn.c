@@ -109,6 +109,8 @@ void weir__mhd_turn(struct weir__mhd *mhd, int wait_ms)
                 wait_ms = shorter(wait_ms, next_timer_ms(mhd));
         mhd->callbacks = 0;
         MHD_run_wait(mhd->daemon, mhd_sleeps ? wait_ms : 0);
+        if (WEIR__UNLIKELY(mhd->parking))
+                weir__mhd_park(mhd);
         if (mhd->callbacks == 0 || mhd->leave_timers.first || ++mhd->busy_turns == BUSY_TURNS)
                 look_around(mhd);
         if (!mhd_sleeps && mhd->callbacks == 0 && wait_ms != 0)

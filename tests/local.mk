@@ -66,6 +66,7 @@ http_sources = \
   tests/http_door.c \
   tests/http_files.c \
   tests/http_guard.c \
+  tests/http_half_close.c \
   tests/http_hooks.c \
   tests/http_keepalive.c \
   tests/http_limits.c \

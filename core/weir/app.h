@@ -268,7 +268,8 @@ struct weir_listen_options {
         bool        proxy_protocol;   /* each connection starts with a header, version 1 or 2     */
         const char *trusted_proxies;  /* networks it is taken from; NULL: wherever it comes from  */
         int64_t     proxy_timeout_ms; /* for it to come; 0: 3 s, at most a minute                 */
-        uint64_t    reserved[4];
+        bool        half_close;       /* who sends no more may still wait for its answer: wait.h  */
+        uint64_t    reserved[3];
 };
 
 /*

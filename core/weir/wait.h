@@ -38,8 +38,9 @@ struct weir_ticket {
 
 /*
  * From on_request or on_body, which then returns WEIR_WAIT: the request no longer belongs to it,
- * since others may have it already. It ends as 504 at its deadline, as 499 when its client leaves,
- * as 503 when the server stops; whoever holds the ticket then finds out by weir_claim().
+ * since others may have it already. It ends as 504 at its deadline, as 499 when its client leaves
+ * (sends no more; on a listener with half_close, once the request is in, only a reset is that), as
+ * 503 when the server stops; whoever holds the ticket then finds out by weir_claim().
  */
 WEIR_API struct weir_ticket weir_suspend(struct weir_ctx *ctx) WEIR_MUST_USE;
 
