@@ -5,7 +5,8 @@ benches = \
   bench/mallocs \
   bench/router \
   bench/serve_raw_mhd \
-  bench/serve_weir
+  bench/serve_weir \
+  bench/slow
 
 bench_json_LDADD = $(LDADD) -lm
 bench_router_SOURCES = bench/router.c bench/router_sets.c bench/router_sets.h
@@ -17,6 +18,8 @@ bench_mallocs_LDFLAGS = $(AM_LDFLAGS) -no-install
 bench_serve_weir_SOURCES = bench/serve_weir.c bench/subject.c bench/subject.h bench/peers.h
 bench_serve_weir_LDADD = libweir.la
 bench_serve_weir_LDFLAGS = $(AM_LDFLAGS) -no-install
+bench_slow_LDADD = libweir.la $(MHD_LIBS)
+bench_slow_LDFLAGS = $(AM_LDFLAGS) -no-install
 
 # The peers.
 bench_load_LDADD =

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -11,6 +12,12 @@
 #include <unistd.h>
 
 #define BACKLOG 4096
+
+/*
+ * Bytes of a connection that the kernel takes before it has sent them, as accepted sockets inherit
+ * it: beyond, it only costs the kernel memory, and a turn of a loop the time to copy.
+ */
+#define UNSENT_MAX (128 << 10)
 
 /* "host:port" taken apart. */
 struct endpoint {
@@ -74,12 +81,13 @@ static bool parse(const char *address, struct endpoint *out)
 
 static int bind_tcp(const struct addrinfo *info, bool dual)
 {
-        int on = 1, off = 0, code;
+        int on = 1, off = 0, unsent = UNSENT_MAX, code;
         int fd = socket(info->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
         if (fd < 0)
                 return -errno;
         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+        setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
         if (info->ai_family == AF_INET6)
                 setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, dual ? &off : &on, sizeof(on));
         if (bind(fd, info->ai_addr, info->ai_addrlen) == 0)

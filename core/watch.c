@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #define LOOKS_PER_LIMIT 8
+#define LOOKS_PER_TURN  16 /* others want theirs; what is left is due at once */
 #define MIN_PERIOD_NS   20000000ull   /* 20 ms */
 #define MAX_PERIOD_NS   5000000000ull /* 5 s   */
 
@@ -270,17 +271,17 @@ void weir__watch_remove(struct weir__mhd *mhd, struct weir__conn *conn)
 void weir__watch_turn(struct weir__mhd *mhd, uint64_t now_ns)
 {
         struct weir__timer *timer;
-        bool looked = false;
+        unsigned looks = 0;
 
-        while ((timer = weir__timer_due(&mhd->watches, now_ns))) {
+        while (looks < LOOKS_PER_TURN && (timer = weir__timer_due(&mhd->watches, now_ns))) {
                 struct weir__conn *conn = (struct weir__conn *)(void *)((char *)timer -
                                                                         offsetof(struct weir__conn,
                                                                                  watch.timer));
 
-                looked = true;
+                looks++;
                 if (look(mhd, conn, now_ns))
                         weir__timer_set(&mhd->watches, timer, now_ns);
         }
-        if (looked && mhd->watches.first)
+        if (looks && mhd->watches.first)
                 arm(mhd, mhd->watches.first->due_ns);
 }
