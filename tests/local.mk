@@ -71,6 +71,7 @@ http_sources = \
   tests/http_keepalive.c \
   tests/http_limits.c \
   tests/http_job.c \
+  tests/http_large.c \
   tests/http_leave.c \
   tests/http_load.c \
   tests/http_malformed.c \
