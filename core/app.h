@@ -115,6 +115,7 @@ struct weir__app {
         struct weir__asker     *asker;
         pthread_mutex_t         lock;    /* guards server, past, and the error once running */
         struct weir__server    *server;
+        _Atomic int             state;   /* enum weir_state: one thread at a time stores it */
         struct weir__counters   past;    /* of loops that have ended                        */
 
         /* For requests that another thread has claimed: wait.h. Any thread. */

@@ -57,10 +57,12 @@ static unsigned connection_limit(const struct weir_options *options)
 
 /* ---- Stopping: the door thread. ---- */
 
-static void tell_all(struct weir__server *server, enum weir__mode mode)
+/* Who sees the state knows that all have been told. */
+static void enter(struct weir__server *server, enum weir_state state, enum weir__mode mode)
 {
         for (unsigned i = 0; i < server->door.n_workers; i++)
                 weir__worker_tell(server->door.workers[i], mode);
+        atomic_store(&server->app->state, (int)state);
 }
 
 static bool all_done(const struct weir__server *server)
@@ -161,13 +163,14 @@ static void *run_door(void *arg)
         while (atomic_load(&server->asked) == WEIR__KEEP_ON)
                 weir__door_run(&server->door, -1);
         clear_wake(server);
-        tell_all(server, WEIR__LAME);
+        enter(server, WEIR_LAME, WEIR__LAME);
         stay_lame(server, options->drain_delay_ms);
         weir__door_close(&server->door);
-        tell_all(server, WEIR__DRAIN);
+        enter(server, WEIR_DRAIN, WEIR__DRAIN);
         wait_drained(server, options->drain_timeout_ms);
-        tell_all(server, WEIR__CANCEL);
+        enter(server, WEIR_CANCEL, WEIR__CANCEL);
         end_workers(server);
+        atomic_store(&server->app->state, WEIR_STOPPED);
         pthread_mutex_lock(&server->lock);
         server->stopped = true;
         pthread_cond_broadcast(&server->cond);
@@ -388,11 +391,19 @@ int weir_start(struct weir *root)
         if (weir__freeze(app) < 0 || app->error)
                 return -1;
         app->starting = true; /* errors from here on are of this start, and do not stick */
+        atomic_store(&app->state, WEIR_RUNNING);
         result = start(app);
         app->starting = false;
         if (result == 0)
                 announce(app);
+        else
+                atomic_store(&app->state, WEIR_STOPPED);
         return result;
+}
+
+enum weir_state weir_state(const struct weir *root)
+{
+        return root ? (enum weir_state)atomic_load(&root->app->state) : WEIR_STOPPED;
 }
 
 int weir_stop(struct weir *root)

@@ -301,6 +301,18 @@ WEIR_API int weir_start(struct weir *app);
  */
 WEIR_API int weir_stop(struct weir *app);
 
+/* How far the server of an app is. It goes down this list, and back to the top. */
+enum weir_state {
+        WEIR_STOPPED, /* not started, or all is down                                          */
+        WEIR_RUNNING, /* weir_start() has begun                                               */
+        WEIR_LAME,    /* asked to stop: serves on for drain_delay_ms, and says close          */
+        WEIR_DRAIN,   /* lets nobody in; what is in flight finishes within drain_timeout_ms   */
+        WEIR_CANCEL,  /* that is over: who waits or comes now is answered 503, the rest is cut */
+};
+
+/* Any thread. An app that is only asked (test.h) is WEIR_STOPPED. */
+WEIR_API enum weir_state weir_state(const struct weir *app);
+
 /* Starts, serves until SIGINT, SIGTERM or weir_stop(), stops. A second signal hurries, a third
  * ends the process. 0, or -1 with weir_error(): as weir_start(), or no descriptor for signals. */
 WEIR_API int weir_run(struct weir *app);
