@@ -195,6 +195,9 @@ enum weir__miss {
         WEIR__MISS_SLASH,    /* 308 to the path with or without the last slash */
 };
 
+/* Behind the last reason of the guard: the server stops, and takes no more requests. */
+#define WEIR__TURNED_AWAY WEIR_GUARD_REASONS
+
 struct weir__cell {
         struct weir__cell *next;   /* in the loop's free list */
         struct weir__loop *loop;
@@ -221,7 +224,7 @@ struct weir__cell {
         uint16_t n_headers;
         struct weir__guard guard;
         bool inexact;                    /* what the transport noticed: guard.c...  */
-        uint8_t excess;                  /* ...and an enum weir_guard: a limit      */
+        uint8_t excess;                  /* ...and an enum weir_guard: a limit, or that above */
         bool chunked, expects_continue;
         bool no_memory;                  /* for reading the path: 503               */
         uint16_t transport_status;       /* what the transport answered itself      */

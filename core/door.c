@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#define ENDING_MS  3     /* for clients that are half in: their handshake completes */
 #define MAX_QUEUED 65536 /* clients that go on connecting must not hold up a stop */
 
 static bool watch(int epoll_fd, int fd, uint32_t events, void *what)
@@ -120,7 +121,7 @@ static bool accept_one(struct weir__door *door, struct weir__socket *sock)
         arrival.fd = accept4(sock->fd, (struct sockaddr *)&arrival.address, &arrival.address_len,
                              SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (arrival.fd >= 0) {
-                if (sock->path) { /* the client's own path, nearly always none, says nothing */
+                if (sock->is_unix) { /* the client's own path, nearly always none, says nothing */
                         arrival.address.ss_family = AF_UNIX;
                         arrival.address_len = sizeof(sa_family_t);
                 }
@@ -186,19 +187,27 @@ void weir__door_run(struct weir__door *door, int wait_ms)
         } while (wait_ms < 0 || now_ms() < end_ms);
 }
 
+/* A socket that others hold open too would stay in the set. */
+static void close_socket(struct weir__door *door, struct weir__socket *sock)
+{
+        epoll_ctl(door->epoll_fd, EPOLL_CTL_DEL, sock->fd, NULL);
+        weir__listen_close(sock);
+}
+
 /* Whoever is queued is served, or told that there is no room. */
 void weir__door_close(struct weir__door *door)
 {
         door->waits = false;
+        for (unsigned i = 0; i < door->n_sockets; i++)
+                weir__listen_end(&door->sockets[i]);
+        weir__door_run(door, ENDING_MS);
         for (unsigned i = 0; i < door->n_sockets; i++) {
-                for (int n = 0; n < MAX_QUEUED && door->sockets[i].fd >= 0; n++) {
+                for (int n = 0; n < MAX_QUEUED; n++) {
                         if (!accept_one(door, &door->sockets[i]))
                                 break;
                 }
-                weir__listen_close(&door->sockets[i]);
+                close_socket(door, &door->sockets[i]);
         }
-        weir__callers_turn(door);
-        weir__callers_finish(door);
 }
 
 void weir__door_finish(struct weir__door *door)

@@ -35,7 +35,10 @@ int weir__door_init(struct weir__door *door, int wake_fd);
 /* Serves until `wake_fd` can be read or `wait_ms` have passed (-1: no limit). */
 void weir__door_run(struct weir__door *door, int wait_ms);
 
-/* Accepts what is queued, then closes the sockets. */
+/*
+ * Accepts what is queued, then closes the sockets. Connections that owe a PROXY header go on doing
+ * so (n_callers), until weir__callers_finish().
+ */
 void weir__door_close(struct weir__door *door);
 
 void weir__door_finish(struct weir__door *door);

@@ -41,6 +41,8 @@ static int guard_answer(const struct weir__cell *cell, enum weir_guard reason)
                 return WEIR__STATIC_GUARD_505;
         if (reason == WEIR_GUARD_TOO_MANY_HEADERS || reason == WEIR_GUARD_HEADER_BYTES)
                 return WEIR__STATIC_GUARD_431;
+        if (reason == WEIR__TURNED_AWAY)
+                return WEIR__STATIC_503;
         return WEIR__STATIC_GUARD_400;
 }
 
@@ -49,11 +51,14 @@ static enum weir__next guard_refusal(struct weir__cell *cell, enum weir_guard re
 {
         const struct weir__tree *tree = cell->loop->tree;
 
-        weir__count_by(&cell->loop->counters, WEIR__STAT(guard) + reason, 1);
+        if (reason != WEIR__TURNED_AWAY)
+                weir__count_by(&cell->loop->counters, WEIR__STAT(guard) + reason, 1);
         cell->place = &tree->scope[0];
         bind(cell, &tree->observe);
         weir__chain_run(cell, tree->observe.n_links);
         weir__answer_fixed(&cell->ctx, guard_answer(cell, reason));
+        if (reason == WEIR__TURNED_AWAY)
+                cell->ctx.outcome = WEIR_SHUTDOWN;
         cell->answer.close = cell->linger = true;
         verdict(cell);
         return WEIR__ANSWER;

@@ -51,7 +51,7 @@ void weir__leave_forget(struct weir__mhd *mhd, struct weir__conn *conn)
 }
 
 /* Behind its end nothing more comes: what is empty now stays empty. */
-static bool has_unread(const struct weir__conn *conn)
+bool weir__mhd_has_unread(const struct weir__conn *conn)
 {
         char byte;
 
@@ -75,7 +75,7 @@ static void push(struct weir__mhd *mhd, struct weir__conn *conn, uint64_t now_ns
                         watch_reset(mhd, conn);
                 else
                         weir__wait_left(conn->cell);
-        } else if (has_unread(conn))
+        } else if (weir__mhd_has_unread(conn))
                 weir__timer_set(&mhd->leave_timers, &conn->leave, now_ns);
         else
                 shutdown(conn->fd, SHUT_RD);

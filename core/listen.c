@@ -2,6 +2,7 @@
 #include "listen.h"
 
 #include <errno.h>
+#include <linux/filter.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -208,6 +209,7 @@ static int open_unix(struct weir__socket *sock, const char *address,
         code = bind_unix(sock->fd, &un);
         bound = code == 0;
         if (code == 0 && chmod(path, mode) == 0 && lstat(path, &st) == 0) {
+                sock->is_unix = true;
                 sock->path = path;
                 sock->dev = st.st_dev;
                 sock->ino = st.st_ino;
@@ -258,15 +260,43 @@ int weir__listen_open(struct weir__socket *sock, const char *address,
         return 0;
 }
 
-void weir__listen_close(struct weir__socket *sock)
+static void remove_file(struct weir__socket *sock)
 {
         struct stat st;
 
+        if (sock->path && lstat(sock->path, &st) == 0 && st.st_dev == sock->dev &&
+            st.st_ino == sock->ino)
+                unlink(sock->path);
+        sock->path = NULL;
+}
+
+/* Drops each segment that would begin a connection; those that have begun complete. */
+static void drop_syns(int fd)
+{
+        struct sock_filter code[] = {
+                BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 13), /* the flags: RFC 9293 3.1 */
+                BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0x12), /* SYN, ACK */
+                BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x02, 0, 1), BPF_STMT(BPF_RET | BPF_K, 0),
+                BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+        };
+        struct sock_fprog program = { .len = sizeof(code) / sizeof(code[0]), .filter = code };
+
+        setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)); /* or it may not */
+}
+
+void weir__listen_end(struct weir__socket *sock)
+{
+        if (sock->path)
+                remove_file(sock);
+        else if (sock->port)
+                drop_syns(sock->fd);
+}
+
+void weir__listen_close(struct weir__socket *sock)
+{
         if (sock->fd < 0)
                 return;
         close(sock->fd);
         sock->fd = -1;
-        if (sock->path && lstat(sock->path, &st) == 0 && st.st_dev == sock->dev &&
-            st.st_ino == sock->ino)
-                unlink(sock->path);
+        remove_file(sock);
 }

@@ -10,7 +10,8 @@
 struct weir__socket {
         int         fd;      /* does not block                                        */
         uint16_t    port;    /* 0 for a unix socket                                   */
-        const char *path;    /* of a unix socket, part of the address it was made of  */
+        bool        is_unix;
+        const char *path;    /* of its file, part of the address; NULL once that is gone */
         dev_t       dev;     /* the file that bind() made: only that one is removed   */
         ino_t       ino;
         bool        proxy_protocol;
@@ -22,6 +23,12 @@ struct weir__socket {
 /* 0, or -1 with a sentence in `error` that names the address. */
 int weir__listen_open(struct weir__socket *sock, const char *address,
                       const struct weir_listen_options *options, char *error, size_t size);
+
+/*
+ * No new client comes in, but those that did are there to be accepted. A socket that others hold
+ * open too is theirs, and is left as it is.
+ */
+void weir__listen_end(struct weir__socket *sock);
 
 /* Closes it and removes its file, if that is still the same. */
 void weir__listen_close(struct weir__socket *sock);

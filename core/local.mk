@@ -34,6 +34,7 @@ libweircore_la_SOURCES = \
   core/door_refuse.c \
   core/due.c \
   core/due.h \
+  core/drain.c \
   core/dump.c \
   core/exchange.c \
   core/exchange.h \

@@ -223,10 +223,19 @@ static void turn(struct weir__worker *worker, int wait_ms, int mode)
         update_load(worker);
 }
 
-static void enter(struct weir__worker *worker, int mode)
+static uint64_t now_ns(void)
+{
+        return weir__now(&weir__system_clock);
+}
+
+/* How long a turn may sleep. */
+static int wait_ms_of(struct weir__worker *worker, int mode, int turns)
 {
         if (mode == WEIR__DRAIN)
-                weir__mhd_close_idle(worker->mhd);
+                return weir__mhd_drain_turn(worker->mhd, now_ns());
+        if (mode == WEIR__CANCEL)
+                return turns <= TURNS_TO_ANSWER ? 0 : CANCEL_TURN_MS;
+        return -1;
 }
 
 static void serve(struct weir__worker *worker)
@@ -239,25 +248,24 @@ static void serve(struct weir__worker *worker)
 
                 if (told != mode) {
                         take_work(worker);
-                        enter(worker, told);
                         mode = told;
-                        if (mode == WEIR__CANCEL)
-                                give_up_ns = weir__now(&weir__system_clock) + CANCEL_NS;
+                        if (mode == WEIR__DRAIN)
+                                weir__mhd_drain(worker->mhd, now_ns());
+                        if (mode == WEIR__CANCEL) {
+                                weir__mhd_turn_away(worker->mhd);
+                                give_up_ns = now_ns() + CANCEL_NS;
+                        }
                 }
                 if (mode == WEIR__CANCEL) /* some may have begun to since */
                         weir__wait_stop(&worker->loop);
                 if (mode >= WEIR__DRAIN && weir__mhd_connections(worker->mhd) == 0 &&
                     !worker->loop.jobs)
                         return;
-                if (mode == WEIR__CANCEL && weir__now(&weir__system_clock) > give_up_ns)
+                if (mode == WEIR__CANCEL && now_ns() > give_up_ns)
                         return;
                 if (mode == WEIR__CANCEL && turns++ == TURNS_TO_ANSWER)
                         weir__mhd_close_all(worker->mhd);
-                turn(worker,
-                     mode != WEIR__CANCEL       ? -1
-                     : turns <= TURNS_TO_ANSWER ? 0
-                                                : CANCEL_TURN_MS,
-                     mode);
+                turn(worker, wait_ms_of(worker, mode, turns), mode);
         }
 }
 

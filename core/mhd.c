@@ -33,6 +33,15 @@ static struct weir__conn *conn_of(struct MHD_Connection *mhd)
         return MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
 }
 
+/* It is the last one of its connection, or comes when the server takes none any more. */
+static WEIR__COLD void be_last(const struct weir__mhd *mhd, struct weir__conn *conn,
+                               struct weir__cell *cell)
+{
+        conn->closing = true;
+        if (mhd->full)
+                cell->excess = WEIR__TURNED_AWAY;
+}
+
 /* The request line is in. What this returns is *request of the other callbacks. */
 static void *on_target(void *self, const char *uri, struct MHD_Connection *connection)
 {
@@ -50,7 +59,7 @@ static void *on_target(void *self, const char *uri, struct MHD_Connection *conne
         conn->cell = cell;
         cell->conn = conn;
         if (--conn->requests_left == 0)
-                conn->closing = true;
+                be_last(mhd, conn, cell);
         cell->answer.close = conn->closing;
         ctx->started_ns = weir__now(&mhd->loop->clock);
         ctx->peer = conn->peer;
@@ -252,6 +261,15 @@ static enum weir__end end_of(const struct weir__mhd *mhd, struct MHD_Connection 
         return WEIR__REFUSED;
 }
 
+/* May the client still be sending, so that closing at once would reset the connection? */
+static bool is_to_linger(const struct weir__conn *conn, const struct weir__cell *cell,
+                         enum weir__end end)
+{
+        if (end != WEIR__SENT)
+                return end == WEIR__REFUSED;
+        return cell->linger || (cell->answer.close && weir__mhd_has_unread(conn));
+}
+
 /* Anything but an answer that went out whole, on a connection that goes on. */
 static WEIR__APART void on_odd_end(struct weir__mhd *mhd, struct MHD_Connection *connection,
                                    struct weir__cell *cell, enum MHD_RequestTerminationCode code)
@@ -265,11 +283,9 @@ static WEIR__APART void on_odd_end(struct weir__mhd *mhd, struct MHD_Connection 
         mhd->no_room = false;
         weir__mhd_unpark(mhd, conn);
         end = end_of(mhd, connection, cell, code);
-        if ((cell->linger && end == WEIR__SENT) || end == WEIR__REFUSED)
+        if (is_to_linger(conn, cell, end))
                 close_slowly(mhd, conn->fd);
         weir__timer_cancel(&mhd->short_timers, &conn->swallow);
-        if (weir__is_draining(mhd->loop))
-                weir__conn_shut(conn, SHUT_RD); /* its answer may not have said close */
         if (end != WEIR__SENT && kind != WEIR__PULL)
                 cell->sent_bytes = 0; /* how far MHD came, it does not say */
         weir__exchange_done(cell, cell->sent_bytes, end);

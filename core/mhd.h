@@ -26,8 +26,14 @@ void weir__mhd_turn(struct weir__mhd *mhd, int wait_ms);
 /* Connections that are open, those closing slowly included. */
 unsigned weir__mhd_connections(const struct weir__mhd *mhd);
 
-/* Reads no more from connections without a request: what was sent is still answered. */
-void weir__mhd_close_idle(struct weir__mhd *mhd);
+/* The drain begins at `now_ns` of the system's clock: drain.c. */
+void weir__mhd_drain(struct weir__mhd *mhd, uint64_t now_ns);
+
+/* Closes connections that are idle and quiet; after how many ms to do that again, -1: never. */
+int weir__mhd_drain_turn(struct weir__mhd *mhd, uint64_t now_ns);
+
+/* From now on each new request is answered 503. */
+void weir__mhd_turn_away(struct weir__mhd *mhd);
 
 /* Cuts all connections at the next turn. */
 void weir__mhd_close_all(struct weir__mhd *mhd);

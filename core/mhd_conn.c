@@ -70,12 +70,11 @@ unsigned weir__mhd_connections(const struct weir__mhd *mhd)
         return mhd->n_conns + mhd->lingers.n;
 }
 
-void weir__mhd_close_idle(struct weir__mhd *mhd)
+void weir__mhd_turn_away(struct weir__mhd *mhd)
 {
-        for (struct weir__conn *conn = mhd->conns; conn; conn = conn->next) {
-                if (!conn->cell)
-                        weir__conn_shut(conn, SHUT_RD);
-        }
+        mhd->full = true;
+        for (struct weir__conn *conn = mhd->conns; conn; conn = conn->next)
+                conn->requests_left = 1;
 }
 
 void weir__mhd_close_all(struct weir__mhd *mhd)

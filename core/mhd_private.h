@@ -87,8 +87,11 @@ struct weir__mhd {
         int                   leave_fd;   /* leave.c   */
         unsigned              busy_turns; /* since it looked around */
         bool                  no_room;    /* MHD could not send the head of an answer */
+        bool                  full;       /* takes no more requests */
         bool                  cut_all;    /* the stop waits for nobody any more */
         size_t                max_header_bytes;
+        uint64_t              drain_ns;   /* the drain began: drain.c */
+        uint64_t              look_ns;    /* its next look */
         bool                  exact;      /* heads lie in memory as they were sent: 0.9.75 */
         struct weir__timers   short_timers; /* 2 s: swallowing */
         struct weir__timers   leave_timers;
@@ -210,6 +213,9 @@ void weir__leave_waits(struct weir__mhd *mhd, struct weir__conn *conn);
 
 /* Makes MHD see the clients that have left. */
 void weir__leave_turn(struct weir__mhd *mhd, uint64_t now_ns);
+
+/* Has something come that MHD has not read? */
+bool weir__mhd_has_unread(const struct weir__conn *conn);
 
 /* ---- watch.c ---- */
 

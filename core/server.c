@@ -87,14 +87,23 @@ static uint64_t now_ms(void)
         return weir__now(&weir__system_clock) / 1000000;
 }
 
-/* Waits until the loops and those refused are done, the time is up, or somebody is in a hurry. */
-static void wait_drained(struct weir__server *server, int64_t timeout_ms)
+/* Waits until who has come in but owes a PROXY header is with a loop, or gone. */
+static void wait_callers(struct weir__server *server, uint64_t end_ms)
 {
-        uint64_t start = now_ms();
+        weir__callers_turn(&server->door);
+        while (server->door.n_callers && atomic_load(&server->asked) != WEIR__HURRY &&
+               now_ms() < end_ms) {
+                weir__door_run(&server->door, CHECK_MS);
+                clear_wake(server);
+        }
+        weir__callers_finish(&server->door);
+}
 
+/* Waits until the loops and those refused are done, the time is up, or somebody is in a hurry. */
+static void wait_drained(struct weir__server *server, uint64_t end_ms)
+{
         while ((!all_done(server) || server->door.refused.n) &&
-               atomic_load(&server->asked) != WEIR__HURRY &&
-               now_ms() - start < (uint64_t)timeout_ms) {
+               atomic_load(&server->asked) != WEIR__HURRY && now_ms() < end_ms) {
                 struct pollfd wake = { .fd = server->wake_fd, .events = POLLIN };
 
                 poll(&wake, 1, CHECK_MS);
@@ -157,7 +166,7 @@ static void *run_door(void *arg)
 {
         struct weir__server *server = arg;
         const struct weir_options *options = &server->app->options;
-        uint64_t one = 1;
+        uint64_t one = 1, end_ms;
 
         weir__set_own_thread();
         while (atomic_load(&server->asked) == WEIR__KEEP_ON)
@@ -165,9 +174,11 @@ static void *run_door(void *arg)
         clear_wake(server);
         enter(server, WEIR_LAME, WEIR__LAME);
         stay_lame(server, options->drain_delay_ms);
+        end_ms = now_ms() + (uint64_t)options->drain_timeout_ms;
         weir__door_close(&server->door);
+        wait_callers(server, end_ms);
         enter(server, WEIR_DRAIN, WEIR__DRAIN);
-        wait_drained(server, options->drain_timeout_ms);
+        wait_drained(server, end_ms);
         enter(server, WEIR_CANCEL, WEIR__CANCEL);
         end_workers(server);
         atomic_store(&server->app->state, WEIR_STOPPED);

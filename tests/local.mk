@@ -64,6 +64,7 @@ http_sources = \
   tests/http_bodiless.c \
   tests/http_body.c \
   tests/http_door.c \
+  tests/http_drain.c \
   tests/http_files.c \
   tests/http_guard.c \
   tests/http_half_close.c \
