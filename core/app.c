@@ -220,7 +220,7 @@ static void check_options(struct weir__app *app)
         if (options->loops > 1024)
                 weir__error(app, "options: loops must be at most 1024, not %u", options->loops);
         if (options->pool_memory < 0 || options->max_connections < 0 ||
-            options->drain_timeout_ms < 0 || options->drain_delay_ms < 0)
+            options->drain_timeout_ms < 0 || options->drain_delay_ms < WEIR_NONE)
                 weir__error(app, "options: pool_memory, max_connections, drain_delay_ms and "
                             "drain_timeout_ms must not be negative");
         if (options->scope.host)

@@ -44,6 +44,22 @@ static int open_signals(struct weir *app, const sigset_t *ours)
         return fd;
 }
 
+/* A pod is still sent requests for a while after it was told to stop. */
+int64_t weir__run_delay_ms(int64_t option, const char *kubernetes)
+{
+        return option == 0 && kubernetes ? 5000 : option;
+}
+
+static int start(struct weir *app)
+{
+        struct weir_options *options = app ? &app->app->options : NULL;
+
+        if (options)
+                options->drain_delay_ms = weir__run_delay_ms(options->drain_delay_ms,
+                                                             getenv("KUBERNETES_SERVICE_HOST"));
+        return weir_start(app);
+}
+
 int weir_run(struct weir *app)
 {
         sigset_t ours, before;
@@ -55,7 +71,7 @@ int weir_run(struct weir *app)
         pthread_sigmask(SIG_BLOCK, &ours, &before);
         signal_fd = open_signals(app, &ours);
         if (signal_fd >= 0)
-                result = weir_start(app);
+                result = start(app);
         if (result == 0) {
                 wait_signals(app, signal_fd);
                 weir_stop(app);

@@ -116,7 +116,7 @@ static void wait_drained(struct weir__server *server, uint64_t end_ms)
 /* Serves on for a while, whoever asks again; only a hurry ends it early. */
 static void stay_lame(struct weir__server *server, int64_t delay_ms)
 {
-        uint64_t end = now_ms() + (uint64_t)delay_ms, now;
+        uint64_t end = now_ms() + (uint64_t)(delay_ms == WEIR_NONE ? 0 : delay_ms), now;
 
         while ((now = now_ms()) < end && atomic_load(&server->asked) != WEIR__HURRY) {
                 weir__door_run(&server->door, end - now < 60000 ? (int)(end - now) : 60000);

@@ -21,6 +21,9 @@ enum { WEIR__KEEP_ON, WEIR__STOP, WEIR__HURRY };
 void weir__server_ask(struct weir__server *server, int what);
 bool weir__server_runs(struct weir__server *server);
 
+/* The drain_delay_ms of weir_run(); `kubernetes` is the variable that its pods have, or NULL. */
+int64_t weir__run_delay_ms(int64_t option, const char *kubernetes);
+
 /* Can be read once the server has stopped. */
 int weir__server_stopped_fd(const struct weir__server *server);
 

@@ -1,6 +1,7 @@
 /* test_run.c - weir_run() and weir_main(): until a signal, or a stop from another thread. */
 #include "kit.h"
 #include "net.h"
+#include "server.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -86,6 +87,145 @@ Test(run, run_ends_cleanly_on_sigterm_and_on_sigint)
 {
         cr_assert_eq(run_until((const int[]){ SIGTERM, 0 }, say, "x", false), 0);
         cr_assert_eq(run_until((const int[]){ SIGINT, 0 }, say, "x", false), 0);
+}
+
+/* ---- Signals, one by one. ---- */
+
+/* A child that says each state it comes to, and has a request that never ends when told so. */
+struct child {
+        pid_t    pid;
+        int      states;
+        uint16_t port;
+};
+
+static enum weir_flow never_return(struct weir_ctx *ctx, void *self)
+{
+        (void)ctx, (void)self;
+        for (;;)
+                pause();
+        return WEIR_DONE;
+}
+
+static struct weir *child_app;
+static int          child_out;
+
+static void *tell_states(void *arg)
+{
+        char last = WEIR_STOPPED, state;
+
+        (void)arg;
+        for (;;) {
+                state = (char)weir_state(child_app);
+                if (state != last && write(child_out, &state, 1) < 0)
+                        _exit(98);
+                last = state;
+                sched_yield();
+        }
+        return NULL;
+}
+
+static void be_child(int out, uint16_t port)
+{
+        char address[32];
+        sigset_t ours;
+        pthread_t teller;
+
+        child_out = out;
+        child_app = weir_new(
+                &(struct weir_options){ .loops = 1, .log = drop_log, .drain_delay_ms = 600000 });
+        snprintf(address, sizeof(address), "127.0.0.1:%u", port);
+        weir_listen(child_app, address, NULL);
+        weir_get(child_app, "/", never_return, NULL);
+        sigemptyset(&ours);
+        sigaddset(&ours, SIGTERM);
+        pthread_sigmask(SIG_BLOCK, &ours, NULL);
+        pthread_create(&teller, NULL, tell_states, NULL);
+        _exit(weir_run(child_app) < 0);
+}
+
+static struct child start_child(void)
+{
+        struct weir *app = serving(say, "x", 1); /* finds a free port */
+        struct child child;
+        int states[2];
+
+        started(app);
+        child.port = weir_port(app, 0);
+        weir_free(app);
+        cr_assert_eq(pipe(states), 0);
+        child.pid = fork();
+        if (child.pid == 0)
+                be_child(states[1], child.port);
+        close(states[1]);
+        child.states = states[0];
+        return child;
+}
+
+static void expect_state(const struct child *child, enum weir_state state)
+{
+        char told;
+
+        do
+                cr_assert_eq(read(child->states, &told, 1), 1, "the child ended before state %d",
+                             state);
+        while (told != (char)state);
+}
+
+static int status_of_child(struct child *child)
+{
+        int status;
+
+        waitpid(child->pid, &status, 0);
+        close(child->states);
+        return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+Test(run, a_second_signal_ends_the_delay_before_the_drain)
+{
+        struct child child = start_child();
+
+        expect_state(&child, WEIR_RUNNING);
+        kill(child.pid, SIGTERM);
+        expect_state(&child, WEIR_LAME);
+        kill(child.pid, SIGTERM);
+        cr_assert_eq(status_of_child(&child), 0);
+}
+
+Test(run, a_second_signal_cuts_off_what_is_in_flight_and_a_third_ends_the_process)
+{
+        struct child child = start_child();
+        int fd;
+
+        while ((fd = net_connect(child.port)) < 0)
+                ; /* until it listens */
+        cr_assert(net_send(fd, GET_KEEP, strlen(GET_KEEP)));
+        kill(child.pid, SIGTERM);
+        expect_state(&child, WEIR_LAME);
+        kill(child.pid, SIGTERM);
+        expect_state(&child, WEIR_CANCEL); /* and stays there: the handler does not return */
+        kill(child.pid, SIGTERM);
+        cr_assert_eq(status_of_child(&child), 1);
+        close(fd);
+}
+
+Test(run, in_a_pod_of_kubernetes_the_delay_is_5_s_unless_the_options_say_otherwise)
+{
+        cr_assert_eq(weir__run_delay_ms(0, NULL), 0);
+        cr_assert_eq(weir__run_delay_ms(0, "10.0.0.1"), 5000);
+        cr_assert_eq(weir__run_delay_ms(WEIR_NONE, "10.0.0.1"), WEIR_NONE);
+        cr_assert_eq(weir__run_delay_ms(7, "10.0.0.1"), 7);
+}
+
+Test(run, none_is_no_delay)
+{
+        struct weir *app = weir_new(
+                &(struct weir_options){ .loops = 1, .log = drop_log, .drain_delay_ms = WEIR_NONE });
+
+        weir_listen(app, "127.0.0.1:0", NULL);
+        weir_get(app, "/", say, "x");
+        started(app);
+        cr_assert_eq(weir_stop(app), 0);
+        weir_free(app);
 }
 
 /* ---- Without descriptors. ---- */

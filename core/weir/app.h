@@ -83,7 +83,8 @@ struct weir_options {
         enum weir_level log_level;        /* what is less urgent is dropped */
         weir_log_fn *log;                 /* NULL: standard error */
         void *log_arg;
-        int64_t drain_delay_ms;           /* serve on, saying close, before draining; 0: none */
+        int64_t drain_delay_ms;           /* serve on, saying close, before draining; 0: none, */
+                                          /* but 5 s in weir_run() in a pod of Kubernetes      */
         int64_t drain_timeout_ms;         /* for requests in flight at stop; 0: 20 s */
         int64_t idle_timeout_ms;          /* between requests; 0: 75 s; then closed silently */
         int64_t header_timeout_ms;        /* for the head; 0: 10 s; then 408, closed */
@@ -313,8 +314,11 @@ enum weir_state {
 /* Any thread. An app that is only asked (test.h) is WEIR_STOPPED. */
 WEIR_API enum weir_state weir_state(const struct weir *app);
 
-/* Starts, serves until SIGINT, SIGTERM or weir_stop(), stops. A second signal hurries, a third
- * ends the process. 0, or -1 with weir_error(): as weir_start(), or no descriptor for signals. */
+/*
+ * Starts, serves until SIGINT, SIGTERM or weir_stop(), stops. A second signal cuts off what is in
+ * flight, a third ends the process. 0, or -1 with weir_error(): as weir_start(), or no descriptor
+ * for signals. Where KUBERNETES_SERVICE_HOST is set, a drain_delay_ms of 0 is 5 s; WEIR_NONE is none.
+ */
 WEIR_API int weir_run(struct weir *app);
 
 /* weir_run(), any error to standard error, weir_free(): an exit status for main(). */
