@@ -134,6 +134,7 @@ pkginclude_HEADERS += \
   core/weir/app.h \
   core/weir/ctx.h \
   core/weir/json.h \
+  core/weir/network.h \
   core/weir/str.h \
   core/weir/test.h \
   core/weir/wait.h \

@@ -6,6 +6,7 @@
  */
 #include "network.h"
 #include "text.h"
+#include <weir/network.h>
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -253,4 +254,32 @@ bool weir__networks_have(const struct weir__networks *networks, const struct wei
                         high = middle;
         }
         return low && has(&networks->at[low - 1], address);
+}
+
+/* ---- For everybody. ---- */
+
+struct weir_networks *weir_networks(struct weir *scope, const char *what, const char *text)
+{
+        struct weir__networks *networks;
+        char why[256];
+
+        if (!scope)
+                return NULL;
+        networks = weir__networks_new(text ? text : "", why, sizeof(why));
+        if (!networks)
+                weir_setup_error(scope, "%s: %s", what, why);
+        return (struct weir_networks *)networks;
+}
+
+bool weir_networks_have(const struct weir_networks *networks, struct weir_str address)
+{
+        struct weir__address at;
+
+        return networks && weir__peer_parse(address, &at) &&
+               weir__networks_have((const struct weir__networks *)networks, &at);
+}
+
+void weir_networks_free(struct weir_networks *networks)
+{
+        free(networks);
 }
