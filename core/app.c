@@ -326,7 +326,7 @@ struct weir *weir_group(struct weir *parent, const char *prefix,
         return scope;
 }
 
-/* ---- The end. ---- */
+/* ---- Looking inside. ---- */
 
 void weir__counters_add(struct weir__counters *to, const struct weir__counters *from)
 {
@@ -351,6 +351,25 @@ void weir_stats(const struct weir *root, struct weir_stats *stats)
         pthread_mutex_unlock(&app->lock);
         memcpy(stats, &sum, sizeof(sum));
 }
+
+enum weir_state weir_state(const struct weir *root)
+{
+        return root ? (enum weir_state)atomic_load(&root->app->state) : WEIR_STOPPED;
+}
+
+uint64_t weir_lag_ns(const struct weir *root)
+{
+        uint64_t lag;
+
+        if (!root)
+                return 0;
+        pthread_mutex_lock(&root->app->lock);
+        lag = weir__server_lag_ns(root->app->server);
+        pthread_mutex_unlock(&root->app->lock);
+        return lag;
+}
+
+/* ---- The end. ---- */
 
 static void free_scopes(struct weir__app *app)
 {

@@ -73,6 +73,20 @@ bool weir__door_is_full(const struct weir__door *door)
         return total + door->n_callers >= door->max_connections;
 }
 
+uint64_t weir__door_lag_ns(const struct weir__door *door)
+{
+        uint64_t now = weir__now(&weir__system_clock), most = 0;
+
+        for (unsigned i = 0; i < door->n_workers; i++) {
+                struct weir__worker *worker = door->workers[i];
+                uint64_t lag = worker ? weir__worker_lag_ns(worker, now) : 0;
+
+                if (lag > most)
+                        most = lag;
+        }
+        return most;
+}
+
 static bool is_trusted(const struct weir__networks *networks, const struct weir__address *address)
 {
         return networks && weir__networks_have(networks, address);

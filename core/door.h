@@ -46,6 +46,9 @@ void weir__door_finish(struct weir__door *door);
 /* Is there no room for another connection? */
 bool weir__door_is_full(const struct weir__door *door);
 
+/* The most that any loop owes a sign of life. The door's thread, or with app->lock held. */
+uint64_t weir__door_lag_ns(const struct weir__door *door);
+
 /* Gives a connection to a loop, or refuses it. */
 void weir__door_hand_over(struct weir__door *door, const struct weir__socket *sock,
                           struct weir__arrival *arrival);

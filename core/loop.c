@@ -44,6 +44,7 @@ struct weir__worker {
         unsigned              known;    /* those of them that MHD has had              */
         atomic_bool           has_work; /* the queue is not empty, or loop.resumed     */
         atomic_bool           done;
+        _Atomic uint64_t      asked_ns; /* for a sign of life, which is still due; 0: none  */
         pthread_mutex_t       lock;     /* guards queue, n_queue, cap_queue, and ready */
         pthread_cond_t        ready_cond;
         unsigned              lost;     /* requests that are claimed when it is over   */
@@ -149,6 +150,19 @@ bool weir__worker_is_done(const struct weir__worker *worker)
         return atomic_load(&worker->done);
 }
 
+uint64_t weir__worker_lag_ns(struct weir__worker *worker, uint64_t now_ns)
+{
+        uint64_t asked = 0;
+
+        if (weir__worker_is_done(worker))
+                return 0;
+        if (!atomic_compare_exchange_strong(&worker->asked_ns, &asked, now_ns))
+                return now_ns > asked ? now_ns - asked : 0;
+        atomic_store(&worker->has_work, true);
+        wake(worker);
+        return 0;
+}
+
 const struct weir__counters *weir__worker_counters(const struct weir__worker *worker)
 {
         return &worker->loop.counters;
@@ -192,10 +206,12 @@ static bool is_called(const struct weir__worker *worker)
                (int)atomic_load_explicit(&worker->poked, memory_order_relaxed);
 }
 
+/* The sign of life is given behind take_arrivals(): who asks from then on is seen next time. */
 static WEIR__COLD void take_work(struct weir__worker *worker)
 {
         unpoke(worker);
         take_arrivals(worker);
+        atomic_store(&worker->asked_ns, 0);
         weir__wait_turn(&worker->loop);
 }
 

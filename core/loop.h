@@ -35,6 +35,12 @@ void weir__worker_tell(struct weir__worker *worker, enum weir__mode mode);
 /* Has its thread nothing left to do? After WEIR__DRAIN; any thread. */
 bool weir__worker_is_done(const struct weir__worker *worker);
 
+/*
+ * How long its thread has owed a sign of life; asks for one if it owes none. It gives it when it
+ * comes round, so that costs nothing but where somebody asks. Any thread.
+ */
+uint64_t weir__worker_lag_ns(struct weir__worker *worker, uint64_t now_ns);
+
 /* Its counters are good until weir__worker_free(). */
 const struct weir__counters *weir__worker_counters(const struct weir__worker *worker);
 

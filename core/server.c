@@ -412,11 +412,6 @@ int weir_start(struct weir *root)
         return result;
 }
 
-enum weir_state weir_state(const struct weir *root)
-{
-        return root ? (enum weir_state)atomic_load(&root->app->state) : WEIR_STOPPED;
-}
-
 int weir_stop(struct weir *root)
 {
         struct weir__server *server;
@@ -469,6 +464,11 @@ void weir__server_counters(const struct weir__server *server, struct weir__count
                 if (server->door.workers[i])
                         weir__counters_add(sum, weir__worker_counters(server->door.workers[i]));
         }
+}
+
+uint64_t weir__server_lag_ns(const struct weir__server *server)
+{
+        return server ? weir__door_lag_ns(&server->door) : 0;
 }
 
 uint16_t weir_port(const struct weir *root, unsigned nth)

@@ -33,6 +33,9 @@ unsigned weir__default_loops(void);
 /* Adds the counters of all loops. NULL is fine. With app->lock held. */
 void weir__server_counters(const struct weir__server *server, struct weir__counters *sum);
 
+/* The most that any of its loops owes a sign of life. NULL is fine. With app->lock held. */
+uint64_t weir__server_lag_ns(const struct weir__server *server);
+
 /* Stops what runs, waits, frees. */
 void weir__server_free(struct weir__app *app);
 

@@ -84,7 +84,7 @@ struct weir_options {
         weir_log_fn *log;                 /* NULL: standard error */
         void *log_arg;
         int64_t drain_delay_ms;           /* serve on, saying close, before draining; 0: none, */
-                                          /* but 5 s in weir_run() in a pod of Kubernetes      */
+                                       /* but 5 s in weir_run() in a pod of Kubernetes      */
         int64_t drain_timeout_ms;         /* for requests in flight at stop; 0: 20 s */
         int64_t idle_timeout_ms;          /* between requests; 0: 75 s; then closed silently */
         int64_t header_timeout_ms;        /* for the head; 0: 10 s; then 408, closed */
@@ -304,11 +304,11 @@ WEIR_API int weir_stop(struct weir *app);
 
 /* How far the server of an app is. It goes down this list, and back to the top. */
 enum weir_state {
-        WEIR_STOPPED, /* not started, or all is down                                          */
-        WEIR_RUNNING, /* weir_start() has begun                                               */
-        WEIR_LAME,    /* asked to stop: serves on for drain_delay_ms, and says close          */
-        WEIR_DRAIN,   /* lets nobody in; what is in flight finishes within drain_timeout_ms   */
-        WEIR_CANCEL,  /* that is over: who waits or comes now is answered 503, the rest is cut */
+        WEIR_STOPPED, /* not started, or all is down                                   */
+        WEIR_RUNNING, /* weir_start() has begun                                        */
+        WEIR_LAME,    /* asked to stop: serves on for drain_delay_ms, and says close   */
+        WEIR_DRAIN,   /* nobody comes in; requests finish within drain_timeout_ms      */
+        WEIR_CANCEL,  /* too late: who waits or comes is answered 503, the rest is cut */
 };
 
 /* Any thread. An app that is only asked (test.h) is WEIR_STOPPED. */
@@ -317,7 +317,7 @@ WEIR_API enum weir_state weir_state(const struct weir *app);
 /*
  * Starts, serves until SIGINT, SIGTERM or weir_stop(), stops. A second signal cuts off what is in
  * flight, a third ends the process. 0, or -1 with weir_error(): as weir_start(), or no descriptor
- * for signals. Where KUBERNETES_SERVICE_HOST is set, a drain_delay_ms of 0 is 5 s; WEIR_NONE is none.
+ * for signals. Where KUBERNETES_SERVICE_HOST is set, a drain_delay_ms of 0 is 5 s, WEIR_NONE none.
  */
 WEIR_API int weir_run(struct weir *app);
 
@@ -395,6 +395,13 @@ struct weir_stats {
 
 /* Fills *stats; each value is exact, all of them not of one moment. Any thread. */
 WEIR_API void weir_stats(const struct weir *app, struct weir_stats *stats);
+
+/*
+ * Asks each loop for a sign of life, which it gives when it comes round: at once, or when the hook
+ * that holds it up returns. Returns for how long, in nanoseconds, the slowest has owed the one that
+ * it was last asked for; so only the next call tells of this one. Any thread.
+ */
+WEIR_API uint64_t weir_lag_ns(const struct weir *app);
 
 /*
  * Every route with its chain, a line each, in a text that the caller frees with free(). NULL when
