@@ -2,6 +2,7 @@
 EXTRA_DIST += \
   docs/embedding.md \
   docs/files.md \
+  docs/health.md \
   docs/limits.md \
   docs/middleware.md \
   docs/proxies.md \

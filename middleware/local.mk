@@ -3,6 +3,8 @@
 libweircore_la_SOURCES += \
   middleware/below.c \
   middleware/below.h \
+  middleware/check.c \
+  middleware/check.h \
   middleware/coding.c \
   middleware/coding.h \
   middleware/condition.c \
@@ -14,6 +16,7 @@ libweircore_la_SOURCES += \
   middleware/form_head.h \
   middleware/form_scan.c \
   middleware/form_scan.h \
+  middleware/health.c \
   middleware/http_date.c \
   middleware/http_date.h \
   middleware/media_type.c \
@@ -27,5 +30,6 @@ libweircore_la_SOURCES += \
 
 pkginclude_HEADERS += \
   middleware/weir/files.h \
+  middleware/weir/health.h \
   middleware/weir/multipart.h \
   middleware/weir/timeout.h

@@ -24,6 +24,7 @@ unit_sources = \
   tests/test_files_out.c \
   tests/test_forwarded.c \
   tests/test_guard.c \
+  tests/test_health.c \
   tests/test_http_date.c \
   tests/test_json_bind.c \
   tests/test_json_dump.c \
@@ -68,6 +69,7 @@ http_sources = \
   tests/http_files.c \
   tests/http_guard.c \
   tests/http_half_close.c \
+  tests/http_health.c \
   tests/http_hooks.c \
   tests/http_keepalive.c \
   tests/http_limits.c \
@@ -97,6 +99,7 @@ endif
 
 programs = \
   tests/heap \
+  tests/heap_health \
   tests/heap_upload \
   tests/heap_wait
 
@@ -146,6 +149,7 @@ tests_unit_CFLAGS = $(AM_CFLAGS) -Wno-write-strings $(CRITERION_CFLAGS)
 tests_unit_LDADD = libweircore.la $(CRITERION_LIBS) -lm
 
 tests_heap_SOURCES = tests/heap.c tests/heap.h
+tests_heap_health_SOURCES = tests/heap_health.c tests/heap.h
 tests_heap_upload_SOURCES = tests/heap_upload.c tests/heap.h
 tests_heap_wait_SOURCES = tests/heap_wait.c tests/heap.h
 
