@@ -109,6 +109,7 @@ struct weir__app {
         struct weir__local_def  locals[WEIR__MAX_LOCALS];
         uint32_t                n_scopes, n_routes, n_uses, n_statics, n_locals;
         bool                    frozen;  /* setup is over                                  */
+        bool                    notifies; /* weir_run() serves it: notify.h                */
         bool                    starting, error_of_start; /* is `error` one of weir_start()?  */
         char                   *error;   /* the first one                                  */
         struct weir__tree      *tree;

@@ -81,6 +81,8 @@ libweircore_la_SOURCES = \
   core/mhd_wait.c \
   core/network.c \
   core/network.h \
+  core/notify.c \
+  core/notify.h \
   core/number.c \
   core/number.h \
   core/path.c \
@@ -118,6 +120,7 @@ libweircore_la_SOURCES = \
   core/server.h \
   core/setup.c \
   core/sip.h \
+  core/systemd.h \
   core/text.h \
   core/timer.h \
   core/upload.c \
@@ -128,6 +131,14 @@ libweircore_la_SOURCES = \
   core/wait.h \
   core/watch.c \
   core/wire.c
+
+# One of the two.
+if SYSTEMD
+libweircore_la_SOURCES += core/systemd.c
+libweircore_la_LIBADD += $(SYSTEMD_LIBS)
+else
+libweircore_la_SOURCES += core/systemd_none.c
+endif
 
 pkginclude_HEADERS += \
   core/weir/answer.h \

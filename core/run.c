@@ -50,14 +50,20 @@ int64_t weir__run_delay_ms(int64_t option, const char *kubernetes)
         return option == 0 && kubernetes ? 5000 : option;
 }
 
+/* What only a program that is served by itself says and reads of the process around it. */
 static int start(struct weir *app)
 {
         struct weir_options *options = app ? &app->app->options : NULL;
+        int result;
 
-        if (options)
-                options->drain_delay_ms = weir__run_delay_ms(options->drain_delay_ms,
-                                                             getenv("KUBERNETES_SERVICE_HOST"));
-        return weir_start(app);
+        if (!app)
+                return -1;
+        options->drain_delay_ms = weir__run_delay_ms(options->drain_delay_ms,
+                                                     getenv("KUBERNETES_SERVICE_HOST"));
+        app->app->notifies = true;
+        result = weir_start(app);
+        app->app->notifies = false;
+        return result;
 }
 
 int weir_run(struct weir *app)

@@ -9,6 +9,7 @@
 #include "crew.h"
 #include "door.h"
 #include "loop.h"
+#include "notify.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -26,6 +27,7 @@
 struct weir__server {
         struct weir__app    *app;
         struct weir__door    door;
+        struct weir__notify  notify;
         pthread_t            thread;
         int                  wake_fd;    /* for the door                     */
         int                  stopped_fd; /* readable once stopped: weir_run() */
@@ -162,6 +164,21 @@ static void end_workers(struct weir__server *server)
         stop_crew(server->app, server->lost);
 }
 
+/* Lets clients in until somebody asks for a stop. */
+static void serve(struct weir__server *server)
+{
+        struct weir__notify *notify = &server->notify;
+        uint64_t now = weir__now(&weir__system_clock);
+
+        weir__notify_ready(notify, now);
+        while (atomic_load(&server->asked) == WEIR__KEEP_ON) {
+                weir__door_run(&server->door, weir__notify_wait_ms(notify, now));
+                now = notify->every_ns ? weir__now(&weir__system_clock) : 0;
+                if (weir__notify_is_due(notify, now))
+                        weir__notify_alive(notify, weir__door_lag_ns(&server->door), now);
+        }
+}
+
 static void *run_door(void *arg)
 {
         struct weir__server *server = arg;
@@ -169,10 +186,10 @@ static void *run_door(void *arg)
         uint64_t one = 1, end_ms;
 
         weir__set_own_thread();
-        while (atomic_load(&server->asked) == WEIR__KEEP_ON)
-                weir__door_run(&server->door, -1);
+        serve(server);
         clear_wake(server);
         enter(server, WEIR_LAME, WEIR__LAME);
+        weir__notify_stopping(&server->notify);
         stay_lame(server, options->drain_delay_ms);
         end_ms = now_ms() + (uint64_t)options->drain_timeout_ms;
         weir__door_close(&server->door);
@@ -251,6 +268,7 @@ static struct weir__server *make(struct weir__app *app)
                 return NULL;
         server->app = server->door.app = app;
         server->door.epoll_fd = -1;
+        server->notify.on = app->notifies;
         pthread_mutex_init(&server->lock, NULL);
         pthread_cond_init(&server->cond, NULL);
         pthread_cond_init(&server->unused, NULL);
