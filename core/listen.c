@@ -1,5 +1,5 @@
 /* listen.c - listening sockets, from addresses as text. */
-#include "listen.h"
+#include "inherit.h"
 
 #include <errno.h>
 #include <linux/filter.h>
@@ -80,15 +80,22 @@ static bool parse(const char *address, struct endpoint *out)
         return true;
 }
 
+void weir__listen_tune(int fd)
+{
+        int unsent = UNSENT_MAX;
+
+        setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
+}
+
 static int bind_tcp(const struct addrinfo *info, bool dual)
 {
-        int on = 1, off = 0, unsent = UNSENT_MAX, code;
+        int on = 1, off = 0, code;
         int fd = socket(info->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
         if (fd < 0)
                 return -errno;
         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-        setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
+        weir__listen_tune(fd);
         if (info->ai_family == AF_INET6)
                 setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, dual ? &off : &on, sizeof(on));
         if (bind(fd, info->ai_addr, info->ai_addrlen) == 0)
@@ -149,7 +156,8 @@ static int open_tcp(struct weir__socket *sock, const char *address, char *error,
         if (!parse(address, &endpoint))
                 return fail(error, size, address,
                             "not an address: write \"127.0.0.1:8080\", "
-                            "\"[::1]:8080\", \"*:8080\" or \"unix:/path\"");
+                            "\"[::1]:8080\", \"*:8080\", \"unix:/path\", \"fd:3\" or "
+                            "\"systemd\"");
         sock->fd = bind_first(&endpoint, &why);
         if (why)
                 return fail(error, size, address, why);
@@ -232,10 +240,22 @@ static int open_unix(struct weir__socket *sock, const char *address,
 
 /* ---- Both. ---- */
 
-int weir__listen_open(struct weir__socket *sock, const char *address,
+static int open_own(struct weir__socket *sock, const char *address,
+                    const struct weir_listen_options *options, char *error, size_t size)
+{
+        if ((!strncmp(address, "unix:", 5) ? open_unix(sock, address, options, error, size)
+                                           : open_tcp(sock, address, error, size)) < 0)
+                return -1;
+        if (listen(sock->fd, options->backlog ? options->backlog : BACKLOG) == 0)
+                return 0;
+        fail_errno(error, size, address, errno);
+        weir__listen_close(sock);
+        return -1;
+}
+
+int weir__listen_open(struct weir__socket *sock, int inherited, const char *address,
                       const struct weir_listen_options *options, char *error, size_t size)
 {
-        bool is_unix = !strncmp(address, "unix:", 5);
         int code;
 
         *sock = (struct weir__socket){ .fd = -1,
@@ -246,18 +266,11 @@ int weir__listen_open(struct weir__socket *sock, const char *address,
                 return fail(error, size, address,
                             "backlog must not be negative, unix_mode at most "
                             "0777");
-        code = is_unix ? open_unix(sock, address, options, error, size)
-                       : open_tcp(sock, address, error, size);
-        if (code)
-                return -1;
-        if (listen(sock->fd, options->backlog ? options->backlog : BACKLOG) < 0) {
-                fail_errno(error, size, address, errno);
-                weir__listen_close(sock);
-                return -1;
-        }
-        if (!is_unix)
+        code = inherited < 0 ? open_own(sock, address, options, error, size)
+                       : weir__inherit_open(sock, inherited, address, options, error, size);
+        if (code == 0 && !sock->is_unix)
                 sock->port = port_of(sock->fd);
-        return 0;
+        return code;
 }
 
 static void remove_file(struct weir__socket *sock)
@@ -286,9 +299,10 @@ static void drop_syns(int fd)
 
 void weir__listen_end(struct weir__socket *sock)
 {
-        if (sock->path)
-                remove_file(sock);
-        else if (sock->port)
+        if (sock->shared)
+                return;
+        remove_file(sock);
+        if (!sock->is_unix)
                 drop_syns(sock->fd);
 }
 

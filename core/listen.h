@@ -14,15 +14,22 @@ struct weir__socket {
         const char *path;    /* of its file, part of the address; NULL once that is gone */
         dev_t       dev;     /* the file that bind() made: only that one is removed   */
         ino_t       ino;
+        bool        shared;  /* somebody else has opened it: inherit.c                */
         bool        proxy_protocol;
         bool        half_close; /* the end of what a client sends is not its leaving          */
         const struct weir__networks *trusted; /* where its header may come from; NULL: anywhere */
         struct weir__timers          callers; /* connections that owe one: door_proxy.c         */
 };
 
-/* 0, or -1 with a sentence in `error` that names the address. */
-int weir__listen_open(struct weir__socket *sock, const char *address,
+/*
+ * Opens a socket, or makes one of the descriptor `inherited` unless that is -1. 0, or -1 with a
+ * sentence in `error` that names the address.
+ */
+int weir__listen_open(struct weir__socket *sock, int inherited, const char *address,
                       const struct weir_listen_options *options, char *error, size_t size);
+
+/* Sets what connections through a TCP socket inherit. */
+void weir__listen_tune(int fd);
 
 /*
  * No new client comes in, but those that did are there to be accepted. A socket that others hold

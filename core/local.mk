@@ -46,6 +46,8 @@ libweircore_la_SOURCES = \
   core/guard.c \
   core/guard.h \
   core/hint.h \
+  core/inherit.c \
+  core/inherit.h \
   core/job.c \
   core/job.h \
   core/json_bind.c \
@@ -120,6 +122,8 @@ libweircore_la_SOURCES = \
   core/server.h \
   core/setup.c \
   core/sip.h \
+  core/sockets.c \
+  core/sockets.h \
   core/systemd.h \
   core/text.h \
   core/timer.h \

@@ -10,6 +10,7 @@
 #include "door.h"
 #include "loop.h"
 #include "notify.h"
+#include "sockets.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -20,7 +21,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define DEFAULT_ADDRESS "127.0.0.1:8080"
 #define SPARE_FDS       64  /* for the process beside its connections */
 #define CHECK_MS        10  /* between looks at loops that drain      */
 
@@ -278,41 +278,6 @@ static struct weir__server *make(struct weir__app *app)
         return server;
 }
 
-static bool open_sockets(struct weir__server *server)
-{
-        static const struct weir_listen_options defaults;
-        struct weir__app *app = server->app;
-        struct weir__door *door = &server->door;
-        unsigned n = app->listens ? 0 : 1;
-        char error[512];
-
-        for (const struct weir__listen *listen = app->listens; listen; listen = listen->next)
-                n++;
-        door->sockets = calloc(n, sizeof(*door->sockets));
-        if (!door->sockets)
-                return false;
-        if (!app->listens) {
-                door->n_sockets = 1;
-                if (weir__listen_open(door->sockets, DEFAULT_ADDRESS, &defaults, error,
-                                      sizeof(error)) == 0)
-                        return true;
-                weir__error(app, "%s", error);
-                return false;
-        }
-        for (struct weir__listen *listen = app->listens; listen; listen = listen->next) {
-                struct weir__socket *sock = &door->sockets[door->n_sockets++];
-
-                if (weir__listen_open(sock, listen->address, &listen->options, error,
-                                      sizeof(error)) < 0) {
-                        weir__error(app, "%s", error);
-                        return false;
-                }
-                listen->port = sock->port;
-                sock->trusted = listen->trusted;
-        }
-        return true;
-}
-
 static bool start_workers(struct weir__server *server)
 {
         struct weir__door *door = &server->door;
@@ -350,22 +315,6 @@ static bool start_door(struct weir__server *server)
         return weir__thread_create(&server->thread, run_door, server) == 0;
 }
 
-/* Tells where it listens, and which port the kernel chose. */
-static void announce(const struct weir__app *app)
-{
-        if (!app->listens)
-                weir_log(&app->root, WEIR_LOG_INFO, "listening on " DEFAULT_ADDRESS);
-        for (const struct weir__listen *listen = app->listens; listen; listen = listen->next) {
-                size_t len = strlen(listen->address);
-
-                if (listen->port && !strcmp(listen->address + len - 2, ":0"))
-                        weir_log(&app->root, WEIR_LOG_INFO, "listening on %s, port %u",
-                                 listen->address, listen->port);
-                else
-                        weir_log(&app->root, WEIR_LOG_INFO, "listening on %s", listen->address);
-        }
-}
-
 bool weir__server_runs(struct weir__server *server)
 {
         bool running;
@@ -395,8 +344,8 @@ static int start(struct weir__app *app)
 {
         struct weir__server *server = make(app);
 
-        if (server && open_sockets(server) && start_crew(app) && start_workers(server) &&
-            open_door(app, server))
+        if (server && weir__sockets_open(app, &server->door) && start_crew(app) &&
+            start_workers(server) && open_door(app, server))
                 return 0;
         weir__error(app, "weir_start(): no memory, descriptor or thread left");
         if (server)
@@ -424,7 +373,7 @@ int weir_start(struct weir *root)
         result = start(app);
         app->starting = false;
         if (result == 0)
-                announce(app);
+                weir__sockets_announce(app);
         else
                 atomic_store(&app->state, WEIR_STOPPED);
         return result;

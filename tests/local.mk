@@ -71,6 +71,7 @@ http_sources = \
   tests/http_half_close.c \
   tests/http_health.c \
   tests/http_hooks.c \
+  tests/http_inherit.c \
   tests/http_keepalive.c \
   tests/http_limits.c \
   tests/http_job.c \

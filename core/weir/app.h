@@ -281,6 +281,11 @@ struct weir_listen_options {
  * "127.0.0.1:8080", "[::1]:8080", "localhost:8080", "*:8080" (every address, v4 and v6), or
  * "unix:/run/app.sock" (a stale socket file is replaced, a live one or another file is an error).
  * Port 0 lets the kernel choose. Without any listener an app serves 127.0.0.1:8080.
+ *
+ * Sockets that another process has opened and that listen, TCP or unix: "fd:3" is a descriptor of
+ * this process, "systemd" all that systemd has passed to it, "systemd:web" those of that name
+ * (where weir was built with libsystemd). weir uses copies, makes both close-on-exec, and the
+ * socket itself, which the other process has too, one that does not block.
  */
 WEIR_API void weir_listen(struct weir *app, const char *address,
                           const struct weir_listen_options *options);
