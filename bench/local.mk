@@ -3,6 +3,7 @@ benches = \
   bench/json \
   bench/load \
   bench/mallocs \
+  bench/restart \
   bench/router \
   bench/serve_raw_mhd \
   bench/serve_weir \
@@ -15,6 +16,8 @@ bench_router_SOURCES = bench/router.c bench/router_sets.c bench/router_sets.h
 bench_mallocs_SOURCES = bench/mallocs.c bench/subject.c bench/subject.h bench/peers.h
 bench_mallocs_LDADD = libweir.la
 bench_mallocs_LDFLAGS = $(AM_LDFLAGS) -no-install
+bench_restart_LDADD = libweir.la
+bench_restart_LDFLAGS = $(AM_LDFLAGS) -no-install
 bench_serve_weir_SOURCES = bench/serve_weir.c bench/subject.c bench/subject.h bench/peers.h
 bench_serve_weir_LDADD = libweir.la
 bench_serve_weir_LDFLAGS = $(AM_LDFLAGS) -no-install
