@@ -5,6 +5,7 @@ EXTRA_DIST += \
   docs/health.md \
   docs/limits.md \
   docs/middleware.md \
+  docs/production.md \
   docs/proxies.md \
   docs/recipes.md \
   docs/rest-api.md \
