@@ -107,6 +107,7 @@ programs = \
 # ---- Races: plain programs with their own main (Criterion does not start under ThreadSanitizer). ----
 
 races = \
+  tests/race_health \
   tests/race_server \
   tests/race_wait
 
