@@ -172,6 +172,7 @@ static double median_us(struct client *client, unsigned seconds, pid_t *pid)
 {
         uint64_t end = now_ns(CLOCK_MONOTONIC) + seconds * 1000000000ull;
         struct timespec pause = { .tv_nsec = 1000000 };
+        unsigned middle;
 
         client->asks = 0;
         while (now_ns(CLOCK_MONOTONIC) < end && client->asks < MAX_ASKS) {
@@ -183,7 +184,8 @@ static double median_us(struct client *client, unsigned seconds, pid_t *pid)
                 }
         }
         qsort(client->took_us, client->asks, sizeof(client->took_us[0]), by_value);
-        return client->took_us[client->asks / 2];
+        middle = client->asks / 2;
+        return client->took_us[middle];
 }
 
 /* ---- The attacks. ---- */
