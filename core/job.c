@@ -1,6 +1,7 @@
 /* job.c - the life of a job: see job.h. */
 #include "job.h"
 #include "crew.h"
+#include "views.h"
 #include "wait.h"
 
 #include <weir/wait.h>
@@ -13,98 +14,6 @@ void weir__job_put(struct weir__cell *job)
 }
 
 /* ---- A copy of the request: on the loop. ---- */
-
-/* The text that a connection holds, and its copy. */
-struct move {
-        const char *from, *end;
-        char       *to;
-};
-
-static bool is_near(const struct weir__cell *cell, struct weir_str text)
-{
-        uintptr_t here = (uintptr_t)cell->ctx.target.ptr, there = (uintptr_t)text.ptr;
-
-        return (there > here ? there - here : here - there) <= cell->app->options.connection_memory;
-}
-
-static void widen(const struct weir__cell *cell, struct move *move, struct weir_str text)
-{
-        if (!is_near(cell, text))
-                return; /* a constant of the transport */
-        if (text.ptr < move->from)
-                move->from = text.ptr;
-        if (text.ptr + text.len > move->end)
-                move->end = text.ptr + text.len;
-}
-
-/* What of the memory of the connection the request has views of. */
-static struct move span_of(const struct weir__cell *cell)
-{
-        const struct weir_ctx *ctx = &cell->ctx;
-        struct move move = { ctx->target.ptr, ctx->target.ptr + ctx->target.len, NULL };
-
-        widen(cell, &move, ctx->method_name);
-        for (uint16_t i = 0; i < cell->n_headers; i++) {
-                const struct weir__header *field = &cell->header[i];
-
-                widen(cell, &move, (struct weir_str){ field->name, field->name_len });
-                widen(cell, &move, (struct weir_str){ field->value, field->value_len });
-        }
-        return move;
-}
-
-static const char *moved(const struct move *move, const char *text)
-{
-        return text >= move->from && text <= move->end ? move->to + (text - move->from) : text;
-}
-
-static void move_views(struct weir__cell *job, const struct move *move)
-{
-        struct weir_ctx *ctx = &job->ctx;
-        struct weir_str *views[] = { &ctx->target,       &ctx->path,         &ctx->query,
-                                     &ctx->host,         &ctx->method_name,  &job->host_header,
-                                     &job->content_type, &job->path.raw };
-
-        for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++)
-                views[i]->ptr = moved(move, views[i]->ptr);
-        for (uint8_t i = 0; i < ctx->n_params; i++)
-                ctx->param[i].ptr = moved(move, ctx->param[i].ptr);
-        job->path.text = moved(move, job->path.text);
-        for (uint16_t i = 0; i < job->n_headers; i++) {
-                job->header[i].name = moved(move, job->header[i].name);
-                job->header[i].value = moved(move, job->header[i].value);
-        }
-}
-
-/* The copy of a text behind the head. */
-static struct weir_str put(char **at, struct weir_str text)
-{
-        char *copy = *at;
-
-        memcpy(copy, text.ptr, text.len);
-        *at += text.len;
-        return (struct weir_str){ copy, text.len };
-}
-
-static bool copy_text(struct weir__cell *job)
-{
-        struct weir_ctx *ctx = &job->ctx;
-        struct move move = span_of(job);
-        size_t head = (size_t)(move.end - move.from);
-        struct weir__buf *text = &job->work.text;
-        char *at;
-
-        if (!weir__buf_reserve(&job->loop->pool, text, head + 1 + ctx->peer.len + ctx->client.len))
-                return false;
-        memcpy(text->ptr, move.from, head);
-        text->ptr[head] = '\0';
-        move.to = text->ptr;
-        move_views(job, &move);
-        at = text->ptr + head + 1;
-        ctx->peer = put(&at, ctx->peer);
-        ctx->client = put(&at, ctx->client);
-        return true;
-}
 
 static void copy_answer(struct weir__cell *job, const struct weir__cell *cell)
 {
@@ -150,7 +59,7 @@ static struct weir__cell *copy(struct weir__cell *cell)
         memcpy(job->header, cell->header, cell->n_headers * sizeof(cell->header[0]));
         copy_answer(job, cell);
         job->work = (struct weir__job){ .of = cell };
-        if (copy_text(job))
+        if (weir__views_move(job))
                 return job;
         weir__job_put(job);
         return NULL;

@@ -131,6 +131,8 @@ libweircore_la_SOURCES = \
   core/utf8.c \
   core/utf8.h \
   core/version.c \
+  core/views.c \
+  core/views.h \
   core/wait.c \
   core/wait.h \
   core/watch.c \
