@@ -5,9 +5,9 @@
  * thread, with a loop of its own whose clock only weir_tick() moves.
  */
 #include "ask.h"
-#include "exchange.h"
-#include "guard.h"
+#include "bytes.h"
 #include "local.h"
+#include "stream.h"
 #include "wait.h"
 
 #include <weir/test.h>
@@ -38,6 +38,9 @@ struct weir_asked {
         char                length[48];
         struct weir_str     body;   /* that is still to be sent   */
         bool                is_in;  /* it has been                */
+        struct weir__buf    out;    /* what has come of the answer's body */
+        uint64_t            length_said;
+        bool                broken; /* and no more will           */
 };
 
 static const struct weir__transport in_memory = { .checks_chunks = true };
@@ -64,6 +67,7 @@ static void wake(struct weir__loop *loop)
 }
 
 static void go_on(struct weir_asked *asked, int next);
+static void flows(struct weir__cell *cell, int why);
 
 /* loop->woke */
 static void woke(struct weir__cell *cell, int next)
@@ -82,6 +86,7 @@ static struct weir__asker *make_asker(struct weir__app *app)
         asker->loop.clock = (struct weir__clock){ asker_mono, asker_wall, asker };
         asker->loop.wake = wake;
         asker->loop.woke = woke;
+        asker->loop.flows = flows;
         pthread_mutex_init(&asker->lock, NULL);
         pthread_cond_init(&asker->cond, NULL);
         pthread_mutex_lock(&app->lock);
@@ -133,136 +138,7 @@ void weir_tick(struct weir *app, uint64_t ms)
         weir__wait_turn(&asker->loop);
 }
 
-/* ---- Reading the request text. ---- */
-
-struct head {
-        struct weir_str method, target, version, body;
-        struct weir_str fields; /* lines */
-};
-
-/* Cuts the next line, without its end, off `text`. */
-static struct weir_str next_line(struct weir_str *text)
-{
-        const char *end = text->len ? memchr(text->ptr, '\n', text->len) : NULL;
-        size_t len = end ? (size_t)(end - text->ptr) : text->len;
-        struct weir_str line = { text->ptr, len };
-
-        text->ptr += len + (end ? 1 : 0);
-        text->len -= len + (end ? 1 : 0);
-        if (line.len && line.ptr[line.len - 1] == '\r')
-                line.len--;
-        return line;
-}
-
-static void read_request_line(struct head *head, struct weir_str line)
-{
-        const char *space = line.len ? memchr(line.ptr, ' ', line.len) : NULL;
-        const char *end = line.ptr + line.len, *last;
-
-        head->method = (struct weir_str){ line.ptr, (size_t)((space ? space : end) - line.ptr) };
-        head->version = WEIR_STR("HTTP/1.1");
-        if (!space) {
-                head->target = WEIR_STR("");
-                return;
-        }
-        last = memrchr(space, ' ', (size_t)(end - space));
-        if (last > space && end - last > 6 && !memcmp(last + 1, "HTTP/", 5)) {
-                head->version = (struct weir_str){ last + 1, (size_t)(end - last - 1) };
-                end = last;
-        }
-        head->target = (struct weir_str){ space + 1, (size_t)(end - space - 1) };
-}
-
-static struct head read_head(struct weir_str text)
-{
-        struct head head = { 0 };
-        struct weir_str line;
-
-        read_request_line(&head, next_line(&text));
-        head.fields.ptr = text.ptr;
-        while (text.len) {
-                const char *start = text.ptr;
-
-                line = next_line(&text);
-                if (!line.len) {
-                        head.fields.len = (size_t)(start - head.fields.ptr);
-                        head.body = text;
-                        return head;
-                }
-        }
-        head.fields.len = (size_t)(text.ptr - head.fields.ptr);
-        return head;
-}
-
-static void add_field(struct weir__cell *cell, struct weir_str line)
-{
-        const char *colon = memchr(line.ptr, ':', line.len);
-        const char *end = line.ptr + line.len;
-        const char *value = colon ? colon + 1 : end;
-        struct weir__header *field = &cell->header[cell->n_headers];
-
-        while (value < end && (*value == ' ' || *value == '\t'))
-                value++;
-        if (field == cell->header_end) {
-                cell->excess = WEIR_GUARD_TOO_MANY_HEADERS;
-                return;
-        }
-        cell->n_headers++;
-        *field = (struct weir__header){ line.ptr, value,
-                                        (uint32_t)((colon ? colon : end) - line.ptr),
-                                        (uint32_t)(end - value) };
-        weir__guard_field(cell, field);
-}
-
-static bool has_field(const struct weir__cell *cell, const char *name)
-{
-        return weir_header(&cell->ctx, name).ptr;
-}
-
-static void add_fields(struct weir__cell *cell, const struct head *head, char *length, size_t size)
-{
-        static const char host[32] = "Host: test"; /* with WEIR__PEEK bytes behind it */
-        struct weir_str fields = head->fields;
-
-        while (fields.len)
-                add_field(cell, next_line(&fields));
-        if (!has_field(cell, "Host"))
-                add_field(cell, (struct weir_str){ host, strlen(host) });
-        if (head->body.len && !has_field(cell, "Content-Length") &&
-            !has_field(cell, "Transfer-Encoding")) {
-                int len = snprintf(length, size, "Content-Length: %zu", head->body.len);
-
-                add_field(cell, (struct weir_str){ length, (size_t)len });
-        }
-}
-
-/* How long the head would be on the wire, with one blank before each value. */
-static uint64_t head_size(const struct weir__cell *cell, const struct head *head)
-{
-        uint64_t size = head->method.len + head->target.len + head->version.len + 6;
-
-        for (unsigned i = 0; i < cell->n_headers; i++)
-                size += (uint64_t)cell->header[i].name_len + cell->header[i].value_len + 4;
-        return size;
-}
-
 /* ---- The answer. ---- */
-
-static bool pull_all(struct weir__cell *cell, struct weir__buf *out, bool *broken)
-{
-        uint64_t length = weir__body_length(&cell->answer.body);
-        struct weir__pool *pool = &cell->loop->pool;
-        ssize_t n;
-
-        do {
-                if (!weir__buf_reserve(pool, out, 4096))
-                        return false;
-                n = weir__body_pull(cell, &cell->answer.body, out->ptr + out->len, 4096);
-                out->len += n > 0 ? (size_t)n : 0;
-        } while (n > 0);
-        *broken = n < 0 || (length != WEIR_UNKNOWN_LENGTH && out->len < length);
-        return true;
-}
 
 /* The reply and its texts in one block. */
 static struct weir_reply *make_reply(int status, struct weir_str head, struct weir_str body)
@@ -300,43 +176,87 @@ static bool client_closes(const struct weir__cell *cell)
         return cell->version == 10 ? !strcasestr(text, "keep-alive") : !!strcasestr(text, "close");
 }
 
-static struct weir_reply *take_reply(struct weir__cell *cell)
+static struct weir_reply *take_reply(struct weir_asked *asked)
 {
-        struct weir__pool *pool = &cell->loop->pool;
-        struct weir__buf head = { 0 }, body = { 0 };
+        struct weir__cell *cell = asked->cell;
+        struct weir__buf head = { 0 };
         struct weir_reply *reply = NULL;
-        uint64_t length = weir__body_length(&cell->answer.body);
-        bool broken = false;
 
-        if (weir__wire_fields(cell, &head) && (!sends_body(cell) || pull_all(cell, &body, &broken)))
+        if (weir__wire_fields(cell, &head))
                 reply = make_reply(cell->ctx.status, (struct weir_str){ head.ptr, head.len },
-                                   (struct weir_str){ body.ptr, body.len });
-        if (reply) {
-                reply->length = length;
-                reply->closes = cell->answer.close || client_closes(cell);
-                reply->broken = broken;
-        }
-        cell->sent_bytes = body.len;
-        weir__buf_release(pool, &head);
-        weir__buf_release(pool, &body);
+                                   (struct weir_str){ asked->out.ptr, asked->out.len });
+        weir__buf_release(&cell->loop->pool, &head);
+        if (!reply)
+                return NULL;
+        reply->length = asked->length_said;
+        reply->closes = cell->answer.close || weir__stream_closes(cell) || client_closes(cell);
+        reply->broken = asked->broken;
+        reply->took_ns = weir__now(&cell->loop->clock) - cell->ctx.started_ns;
         return reply;
+}
+
+/* It is over; a client that has left gets no reply. */
+static void end(struct weir_asked *asked, enum weir__end how, bool replies)
+{
+        struct weir__cell *cell = asked->cell;
+
+        if (replies)
+                asked->reply = take_reply(asked);
+        cell->sent_bytes = asked->out.len;
+        weir__buf_release(&cell->loop->pool, &asked->out);
+        asked->cell = NULL;
+        weir__stream_end(cell, how);
+}
+
+/* Pulls the body until it waits or ends. */
+static void pump(struct weir_asked *asked)
+{
+        struct weir__cell *cell = asked->cell;
+        struct weir__buf *out = &asked->out;
+        ssize_t n = 0;
+
+        while (sends_body(cell)) {
+                if (!weir__buf_reserve(&cell->loop->pool, out, PIECE)) {
+                        end(asked, WEIR__GONE, false);
+                        return;
+                }
+                n = weir__stream_pull(cell, out->ptr + out->len, PIECE);
+                out->len += n > 0 ? (size_t)n : 0;
+                if (n > 0 && cell->streams)
+                        weir__wait_moved(cell);
+                if (cell->waits)
+                        return;
+                if (n <= 0)
+                        break;
+        }
+        asked->broken = n < 0 || (sends_body(cell) && asked->length_said != WEIR_UNKNOWN_LENGTH &&
+                                  out->len < asked->length_said);
+        end(asked, asked->broken ? WEIR__GONE : WEIR__SENT, true);
+}
+
+/* loop->flows */
+static void flows(struct weir__cell *cell, int why)
+{
+        struct weir_asked *asked = cell->conn;
+
+        if (why == WEIR__FLOWS_ON) {
+                pump(asked);
+                return;
+        }
+        asked->broken = true;
+        end(asked, weir__stream_end_of(why), why != WEIR__FLOWS_LEFT || cell->broken);
 }
 
 /* ---- Asking. ---- */
 
 static void finish(struct weir_asked *asked)
 {
-        struct weir__cell *cell = asked->cell;
-        bool left = cell->phase == WEIR__LEFT;
-        bool broken;
-
-        asked->cell = NULL;
-        if (!left)
-                asked->reply = take_reply(cell);
-        if (asked->reply)
-                asked->reply->took_ns = weir__now(&cell->loop->clock) - cell->ctx.started_ns;
-        broken = asked->reply && asked->reply->broken;
-        weir__exchange_done(cell, cell->sent_bytes, left || broken ? WEIR__GONE : WEIR__SENT);
+        if (asked->cell->phase == WEIR__LEFT) {
+                end(asked, WEIR__GONE, false);
+                return;
+        }
+        asked->length_said = weir__body_length(&asked->cell->answer.body);
+        pump(asked);
 }
 
 /* In pieces, as a network would. */
@@ -372,7 +292,7 @@ static void go_on(struct weir_asked *asked, int next)
 static void send_request(struct weir_asked *asked, struct weir_str text)
 {
         struct weir__cell *cell = asked->cell;
-        struct head head = read_head(text);
+        struct weir__ask_head head = weir__ask_read(text);
         enum weir__next next;
 
         cell->conn = asked;
@@ -382,9 +302,9 @@ static void send_request(struct weir_asked *asked, struct weir_str text)
         cell->ctx.client = WEIR_STR("127.0.0.1");
         cell->ctx.method_name = head.method;
         weir__cell_target(cell, head.target);
-        add_fields(cell, &head, asked->length, sizeof(asked->length));
-        if (head_size(cell, &head) > (uint64_t)cell->loop->app->options.max_header_bytes &&
-            !cell->excess)
+        weir__ask_fields(cell, &head, asked->length, sizeof(asked->length));
+        if (!cell->excess &&
+            weir__ask_head_size(cell, &head) > (uint64_t)cell->loop->app->options.max_header_bytes)
                 cell->excess = WEIR_GUARD_HEADER_BYTES;
         next = weir__exchange_head(cell, head.version);
         asked->body = head.body;
@@ -427,6 +347,14 @@ bool weir_ask_waits(struct weir_asked *asked)
         if (asked && asked->cell)
                 weir__wait_turn(&asked->asker->loop);
         return asked && asked->cell;
+}
+
+struct weir_str weir_ask_body(const struct weir_asked *asked)
+{
+        if (!asked || (!asked->cell && !asked->reply))
+                return (struct weir_str){ 0 };
+        return asked->cell ? (struct weir_str){ asked->out.ptr, asked->out.len }
+                           : asked->reply->body;
 }
 
 /* Until a thread resumes a request, of whomever. */
@@ -485,7 +413,7 @@ struct weir_str weir_reply_header(const struct weir_reply *reply, const char *na
         size_t len = strlen(name);
 
         while (head.len) {
-                struct weir_str line = next_line(&head);
+                struct weir_str line = weir__ask_line(&head);
 
                 if (line.len > len + 1 && line.ptr[len] == ':' && !strncasecmp(line.ptr, name, len))
                         return (struct weir_str){ line.ptr + len + 2, line.len - len - 2 };

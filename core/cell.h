@@ -29,6 +29,7 @@
 #define WEIR__UNWOUND  4 /* on_response has run                                              */
 
 struct weir__cell;
+struct weir__client;
 
 /* ---- A loop: what the requests of one thread share. ---- */
 
@@ -62,6 +63,10 @@ struct weir__loop {
         void                   (*wake)(struct weir__loop *loop); /* any thread: look at resumed */
         void                   (*woke)(struct weir__cell *cell, int next); /* it goes on      */
         void                    *carrier;     /* the transport's own                          */
+
+        /* Streams that wait: stream.h. */
+        bool                   (*part)(struct weir__cell *cell); /* before its first wait      */
+        void                   (*flows)(struct weir__cell *cell, int why); /* it goes on       */
 };
 
 void weir__loop_init(struct weir__loop *loop, struct weir__app *app, uint32_t number,
@@ -133,6 +138,7 @@ struct weir__answer {
 struct weir__wait {
         _Atomic uint64_t   word;
         uint64_t           until_ns;       /* the hook is called again; UINT64_MAX: not         */
+        uint64_t           idle_ns;        /* of a stream, when the wait began                  */
         struct weir__due   due;
         struct weir__cell *prev, *next;    /* of the loop's list                                */
         struct weir__cell *next_resumed;
@@ -160,8 +166,26 @@ struct weir__job {
         bool               last;
         void              *self;
         uint64_t           queued_ns;
-        struct weir__buf   text; /* what the views are of                     */
+        struct weir__buf   text; /* what the views are of: views.h            */
         bool               done; /* back on the loop                          */
+};
+
+/* ---- A stream that has waited, on a socket of its own: push.c. ---- */
+
+struct weir__push {
+        struct weir__cell *prev, *next; /* of all that the loop has                            */
+        struct weir__buf   out;         /* a piece on its way, framed                          */
+        size_t             at;          /* how much of it the kernel has                       */
+        size_t             n_body;      /* bytes of the body in it                             */
+        uint64_t           left;        /* of the promised length; UINT64_MAX: none is         */
+        uint64_t           blocked_ns;  /* since when the kernel takes no more; 0: it does     */
+        uint64_t           window_ns;   /* the rate is measured since                          */
+        uint64_t           acked;       /* what the client had then                            */
+        struct weir__client *whose;     /* to be told of the end                               */
+        int                fd;
+        bool               on;          /* the connection is this one's                        */
+        bool               chunked;
+        bool               last;        /* behind `out` there is nothing                       */
 };
 
 /* ---- The cell. ---- */
@@ -206,6 +230,8 @@ struct weir__cell {
         struct weir__header *header_end;
         struct weir__wait wait;
         struct weir__job work;           /* of the copy of a request: job.h         */
+        struct weir__push push;
+        uint64_t moved_ns;               /* when its stream last moved a byte       */
 
         /* From here to path_shadow: zero in a fresh cell. */
         const struct weir__place *place;
@@ -217,6 +243,7 @@ struct weir__cell {
         uint64_t body_seen;              /* bytes of the body so far                */
         uint64_t swallowed;              /* those behind a refusal                  */
         uint64_t sent_bytes;             /* of the answer's body, so far            */
+        uint64_t idle_ns;                /* how long its stream may move no byte; 0: for ever */
         struct weir_str host_header, content_type;
         enum weir__phase phase;
         enum weir__miss miss;            /* why place is a scope                    */
@@ -236,6 +263,7 @@ struct weir__cell {
         bool waits;                      /* suspended, and not yet back             */
         bool away;                       /* claimed: touched by another thread       */
         bool left;                       /* its client has gone while it was claimed */
+        bool streams;                    /* its answer is a stream that has waited  */
         uint8_t repeats;                 /* MHD will repeat a callback: mhd_wait.c   */
         uint8_t step;                    /* enum weir__next: what a wait ended with  */
         uint16_t waited;                 /* the last link that waited, from 1        */

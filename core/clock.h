@@ -23,6 +23,12 @@ static inline uint64_t weir__ns_of_ms(int64_t ms)
         return ms > INT64_MAX / 1000000 ? UINT64_MAX : (uint64_t)ms * 1000000;
 }
 
+/* A moment that far behind another; UINT64_MAX is never. */
+static inline uint64_t weir__ns_after(uint64_t from_ns, uint64_t ns)
+{
+        return ns > UINT64_MAX - from_ns ? UINT64_MAX : from_ns + ns;
+}
+
 /* An IMF-fixdate (RFC 9110 5.6.7), 29 bytes, for a time since the epoch. */
 #define WEIR__DATE_LEN 29
 void weir__date_format(char out[WEIR__DATE_LEN], uint64_t wall_s);

@@ -167,6 +167,7 @@ static WEIR__APART void put_with_all(struct weir__cell *cell)
         weir__buf_release(pool, &cell->path_shadow);
         weir__buf_release(pool, &cell->query.shadow);
         weir__buf_release(pool, &cell->form.shadow);
+        weir__buf_release(pool, &cell->work.text);
         if (cell->job)
                 weir__job_put(cell->job);
         put(cell);

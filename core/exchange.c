@@ -334,6 +334,12 @@ enum weir__next weir__exchange_left(struct weir__cell *cell)
         return WEIR__READ;
 }
 
+/* Of an answer that did not go out whole. */
+static enum weir_outcome outcome_of(enum weir__end end)
+{
+        return end == WEIR__GONE ? WEIR_ABORT : end == WEIR__EXPIRED ? WEIR_TIMEOUT : WEIR_SHUTDOWN;
+}
+
 void weir__exchange_done(struct weir__cell *cell, uint64_t bytes, enum weir__end end)
 {
         struct weir_ctx *ctx = &cell->ctx;
@@ -344,8 +350,8 @@ void weir__exchange_done(struct weir__cell *cell, uint64_t bytes, enum weir__end
         if (cell->plan) {
                 if (!weir__is_answered(cell))
                         late_verdict(cell, end);
-                else if (end == WEIR__GONE || end == WEIR__STOPPED)
-                        ctx->outcome = end == WEIR__GONE ? WEIR_ABORT : WEIR_SHUTDOWN;
+                else if (end != WEIR__SENT)
+                        ctx->outcome = (uint8_t)outcome_of(end);
                 ctx->bytes = bytes;
                 weir__chain_done(cell);
                 if (loop->app->options.dev_log)

@@ -51,6 +51,7 @@ enum weir__end {
         WEIR__GONE,    /* the client left before      */
         WEIR__REFUSED, /* the transport answered: cell->transport_status */
         WEIR__STOPPED, /* the server stopped before   */
+        WEIR__EXPIRED, /* its time was up before      */
 };
 void weir__exchange_done(struct weir__cell *cell, uint64_t bytes, enum weir__end end);
 

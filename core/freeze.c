@@ -68,6 +68,7 @@ static void add_link(struct weir__plan *plan, const struct weir__link *link)
         uint16_t i = plan->n_links++;
 
         plan->links[i] = *link;
+        plan->waits |= link->waits;
         if ((link->waits || link->blocks) && !link->inner) { /* else it is from another plan */
                 plan->links[i].inner = link->on_request;
                 plan->links[i].on_request = link->blocks ? weir__job_run : weir__wait_call;

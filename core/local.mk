@@ -9,6 +9,7 @@ libweircore_la_SOURCES = \
   core/arrival.h \
   core/ask.c \
   core/ask.h \
+  core/ask_head.c \
   core/body.c \
   core/buffer.c \
   core/buffer.h \
@@ -97,6 +98,7 @@ libweircore_la_SOURCES = \
   core/problem.c \
   core/proxy.c \
   core/proxy.h \
+  core/push.c \
   core/request.c \
   core/room.h \
   core/route.c \
@@ -125,6 +127,8 @@ libweircore_la_SOURCES = \
   core/sockets.c \
   core/sockets.h \
   core/systemd.h \
+  core/stream.c \
+  core/stream.h \
   core/text.h \
   core/timer.h \
   core/upload.c \

@@ -265,8 +265,10 @@ static void serve(struct weir__worker *worker)
                 if (told != mode) {
                         take_work(worker);
                         mode = told;
-                        if (mode == WEIR__DRAIN)
+                        if (mode == WEIR__DRAIN) {
                                 weir__mhd_drain(worker->mhd, now_ns());
+                                weir__wait_drain(&worker->loop);
+                        }
                         if (mode == WEIR__CANCEL) {
                                 weir__mhd_turn_away(worker->mhd);
                                 give_up_ns = now_ns() + CANCEL_NS;

@@ -21,7 +21,6 @@
 #include <unistd.h>
 
 #define SHORT_TIMEOUT_NS 2000000000ull
-#define MAX_LINGERS      64
 #define NO_THREAD_SAFETY (1u << 19) /* MHD_USE_NO_THREAD_SAFETY of 1.0 */
 #define DISCIPLINE_LEVEL \
         38 /* MHD_OPTION_CLIENT_DISCIPLINE_LVL of 1.0, which 0.9.75 does not name */
@@ -241,7 +240,7 @@ static void close_slowly(struct weir__mhd *mhd, int fd)
         int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 
         if (copy >= 0)
-                weir__linger_add(&mhd->lingers, copy, MAX_LINGERS, weir__now(&mhd->loop->clock));
+                weir__mhd_linger(mhd, copy);
 }
 
 /* A request without a verdict whose connection has a status was answered by MHD itself. */
@@ -278,6 +277,10 @@ static WEIR__APART void on_odd_end(struct weir__mhd *mhd, struct MHD_Connection 
         enum weir__body_kind kind = cell->answer.body.kind;
         enum weir__end end;
 
+        if (cell->streams) {
+                weir__push_go(mhd, conn, cell);
+                return;
+        }
         if (mhd->no_room && kind != WEIR__FD && kind != WEIR__PULL)
                 weir__mhd_cut(conn, cell);
         mhd->no_room = false;
@@ -411,6 +414,8 @@ struct weir__mhd *weir__mhd_new(struct weir__loop *loop, int wake_fd, const char
         mhd->loop = loop;
         loop->carrier = mhd;
         loop->woke = weir__mhd_woke;
+        loop->part = weir__push_part;
+        loop->flows = weir__push_flows;
         mhd->exact = is_old();
         mhd->max_header_bytes = (size_t)loop->app->options.max_header_bytes;
         mhd->short_timers.after_ns = SHORT_TIMEOUT_NS;
@@ -421,7 +426,8 @@ struct weir__mhd *weir__mhd_new(struct weir__loop *loop, int wake_fd, const char
                                         ->epoll_fd;
                 if (epoll_ctl(mhd->epoll_fd, EPOLL_CTL_ADD, wake_fd, &wake) == 0 &&
                     weir__leave_init(mhd) && weir__watch_init(mhd) &&
-                    weir__lingers_init(&mhd->lingers, mhd->epoll_fd, NULL, &loop->counters))
+                    weir__lingers_init(&mhd->lingers, mhd->epoll_fd, NULL, &loop->counters) &&
+                    weir__push_init(mhd))
                         return mhd;
         }
         weir__mhd_free(mhd);
@@ -432,6 +438,7 @@ void weir__mhd_free(struct weir__mhd *mhd)
 {
         if (!mhd)
                 return;
+        weir__push_finish(mhd);
         weir__lingers_finish(&mhd->lingers);
         if (mhd->daemon)
                 MHD_stop_daemon(mhd->daemon);

@@ -23,7 +23,7 @@ void weir__mhd_add(struct weir__mhd *mhd, const struct weir__arrival *arrival);
 /* Serves what is ready, sleeping for it at most `wait_ms`; -1: as long as it takes. */
 void weir__mhd_turn(struct weir__mhd *mhd, int wait_ms);
 
-/* Connections that are open, those closing slowly included. */
+/* Connections that are open, with those that close slowly or are streams that wait. */
 unsigned weir__mhd_connections(const struct weir__mhd *mhd);
 
 /* The drain begins at `now_ns` of the system's clock: drain.c. */

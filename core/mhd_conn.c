@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
+#define MAX_LINGERS 64
+
 struct weir__conn *weir__conn_open(struct weir__mhd *mhd, struct MHD_Connection *connection)
 {
         struct weir__conn *conn = calloc(1, sizeof(*conn));
@@ -65,9 +67,14 @@ void weir__mhd_add(struct weir__mhd *mhd, const struct weir__arrival *arrival)
         mhd->arriving = NULL;
 }
 
+void weir__mhd_linger(struct weir__mhd *mhd, int fd)
+{
+        weir__linger_add(&mhd->lingers, fd, MAX_LINGERS, weir__now(&mhd->loop->clock));
+}
+
 unsigned weir__mhd_connections(const struct weir__mhd *mhd)
 {
-        return mhd->n_conns + mhd->lingers.n;
+        return mhd->n_conns + mhd->lingers.n + mhd->n_pushes;
 }
 
 void weir__mhd_turn_away(struct weir__mhd *mhd)
@@ -80,6 +87,7 @@ void weir__mhd_turn_away(struct weir__mhd *mhd)
 void weir__mhd_close_all(struct weir__mhd *mhd)
 {
         mhd->cut_all = true;
+        weir__push_cut(mhd);
         weir__lingers_finish(&mhd->lingers);
         for (struct weir__conn *conn = mhd->conns; conn; conn = conn->next)
                 weir__conn_shut(conn, SHUT_RDWR);

@@ -86,6 +86,7 @@ struct weir__mhd {
         int                   epoll_fd;   /* MHD's own */
         int                   leave_fd;   /* leave.c   */
         unsigned              busy_turns; /* since it looked around */
+        unsigned              look_turns; /* after how many it does */
         bool                  no_room;    /* MHD could not send the head of an answer */
         bool                  full;       /* takes no more requests */
         bool                  cut_all;    /* the stop waits for nobody any more */
@@ -98,6 +99,10 @@ struct weir__mhd {
         struct weir__timers   watches;     /* all connections */
         int                   watch_fd;    /* a timer, in the set of MHD */
         struct weir__lingers  lingers;     /* their set is in that of MHD */
+        struct weir__cell    *pushes;      /* streams that have left MHD: push.c */
+        unsigned              n_pushes;
+        int                   push_fd;     /* an epoll set of theirs */
+        unsigned              n_blocked;   /* those that the kernel takes no more from */
         struct weir__responses responses;
 };
 
@@ -143,6 +148,9 @@ void weir__conn_close(struct weir__mhd *mhd, struct weir__conn *conn);
 
 /* The server has had enough of it. */
 void weir__conn_shut(struct weir__conn *conn, int how);
+
+/* Takes over a socket that is to be closed slowly. */
+void weir__mhd_linger(struct weir__mhd *mhd, int fd);
 
 /* ---- mhd.c ---- */
 
@@ -216,8 +224,40 @@ void weir__leave_turn(struct weir__mhd *mhd, uint64_t now_ns);
 
 /* Has something come that MHD has not read? */
 bool weir__mhd_has_unread(const struct weir__conn *conn);
+/* ---- push.c: the connection of a stream that waits leaves MHD. ---- */
+
+#define WEIR__PUSH_MAX 16376 /* bytes that a stream which may wait is asked for at once */
+
+/* False without a descriptor. */
+bool weir__push_init(struct weir__mhd *mhd);
+void weir__push_finish(struct weir__mhd *mhd);
+
+/* loop->part: takes along what the request needs. False: no memory, or no descriptor. */
+bool weir__push_part(struct weir__cell *cell);
+
+/* What the pull function gave when it suspended the request: WEIR__PUSH_MAX bytes at most. */
+void weir__push_keep(struct weir__cell *cell, const char *bytes, ssize_t n);
+
+/* MHD is closing the connection. */
+void weir__push_go(struct weir__mhd *mhd, struct weir__conn *conn, struct weir__cell *cell);
+
+/* loop->flows */
+void weir__push_flows(struct weir__cell *cell, int why);
+
+/* Looks for clients that have left, and for streams that go on. */
+void weir__push_turn(struct weir__mhd *mhd);
+
+/* Cuts those that do not wait: the others are cut by their waits. */
+void weir__push_cut(struct weir__mhd *mhd);
 
 /* ---- watch.c ---- */
+
+/* Bytes that the client has got; UINT64_MAX: nobody knows, as on a unix socket. */
+uint64_t weir__acked(int fd);
+
+/* Too slow in the window that has passed? Then a new one begins: *window_ns, with *moved. */
+bool weir__rate_is_low(uint64_t *window_ns, uint64_t *moved, uint64_t moved_now, uint64_t rate,
+                       uint64_t length_ns, uint64_t now_ns);
 
 /* False without a descriptor. */
 bool weir__watch_init(struct weir__mhd *mhd);

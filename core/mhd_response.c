@@ -11,6 +11,7 @@
 
 #include "hint.h"
 #include "mhd_private.h"
+#include "stream.h"
 
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -111,13 +112,21 @@ static void set_date(struct weir__mhd *mhd, const struct weir__cell *cell)
 
 /* ---- Answers from the heap. ---- */
 
+/* All that came before is with the kernel when MHD asks for more, so a stream may leave here. */
 static ssize_t read_body(void *self, uint64_t pos, char *buf, size_t max)
 {
         struct weir__cell *cell = self;
-        ssize_t n = weir__body_pull(cell, &cell->answer.body, buf, max);
         const struct weir__conn *conn = cell->conn;
+        ssize_t n;
 
         (void)pos;
+        if (cell->plan->waits && max > WEIR__PUSH_MAX)
+                max = WEIR__PUSH_MAX;
+        n = weir__stream_pull(cell, buf, max);
+        if (cell->streams) {
+                weir__push_keep(cell, buf, n);
+                return MHD_CONTENT_READER_END_WITH_ERROR; /* to be continued: push.c */
+        }
         if (n > 0) {
                 cell->sent_bytes += (uint64_t)n;
                 return n;
@@ -263,6 +272,8 @@ static WEIR__APART int send_any(struct weir__mhd *mhd, struct weir__conn *conn,
             (mhd->exact && weir__is_bare_304(cell))) {
                 if (answer->body.kind == WEIR__FD && sends_body(cell))
                         cell->sent_bytes = answer->body.length;
+                if (weir__stream_closes(cell))
+                        cell->answer.close = true;
                 return send_from_heap(mhd, conn, cell);
         }
         body = weir_answer_body(&cell->ctx);

@@ -15,9 +15,8 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#define BUSY_TURNS 256 /* how often to look around while requests keep MHD busy */
 #define MHD_EVENTS 128
-#define OWN_EVENTS 5 /* descriptors in MHD's set that are no connections */
+#define OWN_EVENTS 6 /* descriptors in MHD's set that are no connections */
 
 /* In most turns nothing is: then no clock is read. */
 static bool is_timed(const struct weir__mhd *mhd)
@@ -98,12 +97,13 @@ static WEIR__COLD void look_around(struct weir__mhd *mhd)
         mhd->busy_turns = 0;
         weir__leave_turn(mhd, now);
         weir__watch_turn(mhd, now);
+        weir__push_turn(mhd);
 }
 
 /* What has to end ends after the sleep: it may be the last that the loop waits for. */
 void weir__mhd_turn(struct weir__mhd *mhd, int wait_ms)
 {
-        bool mhd_sleeps = weir__mhd_connections(mhd) + OWN_EVENTS < MHD_EVENTS;
+        bool mhd_sleeps = mhd->n_conns + OWN_EVENTS < MHD_EVENTS;
 
         if (is_timed(mhd))
                 wait_ms = shorter(wait_ms, next_timer_ms(mhd));
@@ -111,7 +111,7 @@ void weir__mhd_turn(struct weir__mhd *mhd, int wait_ms)
         MHD_run_wait(mhd->daemon, mhd_sleeps ? wait_ms : 0);
         if (WEIR__UNLIKELY(mhd->parking))
                 weir__mhd_park(mhd);
-        if (mhd->callbacks == 0 || mhd->leave_timers.first || ++mhd->busy_turns == BUSY_TURNS)
+        if (mhd->callbacks == 0 || mhd->leave_timers.first || ++mhd->busy_turns >= mhd->look_turns)
                 look_around(mhd);
         if (!mhd_sleeps && mhd->callbacks == 0 && wait_ms != 0)
                 sleep_outside(mhd, wait_ms);

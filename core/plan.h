@@ -57,6 +57,7 @@ struct weir__plan {
         uint16_t           n_at_headers; /* the links before this one run at headers */
         bool               streams;      /* the body is not kept; all links run at headers */
         bool               holds;        /* but each piece is, since a hook may wait with it */
+        bool               waits;        /* a link says .waits, so a stream may wait too */
 };
 
 /* Where a request can end up: a route, or a scope that has no route for it. */

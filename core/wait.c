@@ -3,6 +3,7 @@
 #include "exchange.h"
 #include "hint.h"
 #include "job.h"
+#include "stream.h"
 
 enum {
         HERE,
@@ -42,8 +43,11 @@ static void unlist(struct weir__loop *loop, struct weir__cell *cell)
         cell->waits = false;
 }
 
+/* A stream may have an idle time instead. */
 static uint64_t deadline_of(const struct weir__cell *cell)
 {
+        if (cell->streams && cell->idle_ns)
+                return weir__ns_after(cell->moved_ns, cell->idle_ns);
         return cell->ctx.deadline_ns ? cell->ctx.deadline_ns : UINT64_MAX;
 }
 
@@ -60,6 +64,7 @@ struct weir_ticket weir__wait_begin(struct weir__cell *cell, uint64_t until_ns)
 
         cell->waits = true;
         cell->wait.until_ns = until_ns;
+        cell->wait.idle_ns = cell->streams ? cell->idle_ns : 0;
         list(loop, cell);
         if (due != UINT64_MAX)
                 weir__due_set(&loop->dues, &cell->wait.due, due);
@@ -67,25 +72,59 @@ struct weir_ticket weir__wait_begin(struct weir__cell *cell, uint64_t until_ns)
         return (struct weir_ticket){ cell, turn };
 }
 
+/* Its claimer may change its idle time meanwhile, for the next wait. */
+void weir__wait_moved(struct weir__cell *cell)
+{
+        cell->moved_ns = weir__now(&cell->loop->clock);
+        if (cell->waits && cell->wait.idle_ns)
+                weir__due_set(&cell->loop->dues, &cell->wait.due,
+                              earlier(cell->wait.until_ns,
+                                      weir__ns_after(cell->moved_ns, cell->wait.idle_ns)));
+}
+
+void weir__wait_look(struct weir__cell *cell, uint64_t at_ns)
+{
+        cell->wait.until_ns = at_ns;
+        weir__due_set(&cell->loop->dues, &cell->wait.due, earlier(at_ns, deadline_of(cell)));
+}
+
+/* The stream of a handler that blocked may know its request by the job's ctx. */
+static struct weir__cell *request_of(struct weir_ctx *ctx)
+{
+        struct weir__cell *cell = weir__cell_of(ctx);
+
+        return !cell->away && cell->work.of ? cell->work.of : cell;
+}
+
 /*
  * Without leave to wait nothing happens: the hook returns WEIR_WAIT, which is answered 500. Only an
- * on_request hook has it, once in a call: not on_error, which it may cause, nor a claimer.
+ * on_request hook and the pull function of a stream have it, once in a call: not on_error, which
+ * the former may cause, nor a claimer. Nothing may fail once the ticket is out.
  */
-static struct weir_ticket suspend(struct weir__cell *cell, uint64_t until_ns)
+static struct weir_ticket suspend(struct weir_ctx *ctx, uint64_t at_ns)
 {
-        if (cell->away || !cell->may_wait || cell->waits || (cell->ctx.flags & WEIR__FAILING))
+        struct weir__cell *cell = request_of(ctx);
+
+        if (cell->away || !cell->may_wait || cell->waits)
                 return (struct weir_ticket){ 0 };
-        return weir__wait_begin(cell, until_ns);
+        if (weir__is_stream(cell) ? !weir__stream_waits(cell) : cell->ctx.flags & WEIR__FAILING)
+                return (struct weir_ticket){ 0 };
+        return weir__wait_begin(cell, at_ns);
 }
 
 struct weir_ticket weir_suspend(struct weir_ctx *ctx)
 {
-        return suspend(weir__cell_of(ctx), UINT64_MAX);
+        return suspend(ctx, UINT64_MAX);
+}
+
+struct weir_ticket weir_suspend_until(struct weir_ctx *ctx, uint64_t at_ns)
+{
+        return suspend(ctx, at_ns);
 }
 
 enum weir_flow weir_wait_until(struct weir_ctx *ctx, uint64_t at_ns)
 {
-        (void)suspend(weir__cell_of(ctx), at_ns);
+        (void)suspend(ctx, at_ns);
         return WEIR_WAIT;
 }
 
@@ -236,7 +275,9 @@ static void end_resumed(struct weir__loop *loop)
                 take_back(cell);
                 if (cell->job && !cell->job->work.done)
                         weir__job_back(cell);
-                if (cell->left)
+                if (weir__is_stream(cell))
+                        weir__stream_back(cell);
+                else if (cell->left)
                         go_on(cell, weir__exchange_left(cell));
                 else
                         go_on(cell, weir__exchange_resume(cell, cell->wait.flow));
@@ -248,7 +289,10 @@ static struct weir__cell *cell_of_due(struct weir__due *due)
         return (struct weir__cell *)(void *)((char *)due - offsetof(struct weir__cell, wait.due));
 }
 
-/* In order of time, but for those that are claimed: they come back. */
+/*
+ * In order of time, but for those that are claimed: they come back. A stream may have a moment
+ * without a wait (weir__wait_look()).
+ */
 static struct weir__cell *take_due(struct weir__loop *loop, uint64_t now)
 {
         struct weir__cell *first = NULL, **end = &first;
@@ -257,7 +301,7 @@ static struct weir__cell *take_due(struct weir__loop *loop, uint64_t now)
                 struct weir__cell *cell = cell_of_due(loop->dues.first);
 
                 weir__due_cancel(&loop->dues, &cell->wait.due);
-                if (!weir__wait_take(cell))
+                if (cell->waits && !weir__wait_take(cell))
                         continue;
                 *end = cell;
                 end = &cell->wait.next_resumed;
@@ -275,18 +319,25 @@ void weir__wait_turn(struct weir__loop *loop)
         if (!loop->dues.first)
                 return;
         for (cell = take_due(loop, weir__now(&loop->clock)); cell; cell = next) {
+                bool late = cell->wait.until_ns >= deadline_of(cell);
+
                 next = cell->wait.next_resumed;
-                go_on(cell, cell->wait.until_ns < deadline_of(cell) ? weir__exchange_again(cell)
-                                                                    : weir__exchange_expire(cell));
+                if (weir__is_stream(cell))
+                        cell->loop->flows(cell, late ? WEIR__FLOWS_LATE : WEIR__FLOWS_ON);
+                else
+                        go_on(cell,
+                              late ? weir__exchange_expire(cell) : weir__exchange_again(cell));
         }
 }
 
 void weir__wait_left(struct weir__cell *cell)
 {
-        if (weir__wait_take(cell))
-                go_on(cell, weir__exchange_left(cell));
-        else
+        if (!weir__wait_take(cell))
                 cell->left = true;
+        else if (weir__is_stream(cell))
+                cell->loop->flows(cell, WEIR__FLOWS_LEFT);
+        else
+                go_on(cell, weir__exchange_left(cell));
 }
 
 void weir__wait_stop(struct weir__loop *loop)
@@ -295,8 +346,23 @@ void weir__wait_stop(struct weir__loop *loop)
 
         for (struct weir__cell *cell = loop->waiting; cell; cell = next) {
                 next = cell->wait.next;
-                if (weir__wait_take(cell))
+                if (!weir__wait_take(cell))
+                        continue;
+                if (weir__is_stream(cell))
+                        loop->flows(cell, WEIR__FLOWS_STOPPED);
+                else
                         go_on(cell, weir__exchange_stop(cell));
+        }
+}
+
+void weir__wait_drain(struct weir__loop *loop)
+{
+        struct weir__cell *next;
+
+        for (struct weir__cell *cell = loop->waiting; cell; cell = next) {
+                next = cell->wait.next;
+                if (weir__is_stream(cell) && weir__wait_take(cell))
+                        loop->flows(cell, WEIR__FLOWS_ON);
         }
 }
 
@@ -331,6 +397,21 @@ void weir_deadline(struct weir_ctx *ctx, uint64_t at_ns)
                 at_ns = 1; /* 0 is none */
         if (!ctx->deadline_ns || at_ns < ctx->deadline_ns)
                 ctx->deadline_ns = at_ns;
+}
+
+void weir_idle_timeout(struct weir_ctx *ctx, uint64_t ns)
+{
+        struct weir__cell *cell = weir__cell_of(ctx);
+
+        if (!ns)
+                ns = 1; /* 0 is none */
+        if (!cell->idle_ns || ns < cell->idle_ns)
+                cell->idle_ns = ns;
+}
+
+bool weir_stopping(const struct weir_ctx *ctx)
+{
+        return weir__is_draining(weir__cell_of(ctx)->loop);
 }
 
 uint64_t weir_remaining_ns(const struct weir_ctx *ctx)

@@ -45,8 +45,20 @@ bool weir__wait_take(struct weir__cell *cell);
 /* The client of a request that waits has gone: it ends now, or when its claimer gives it back. */
 void weir__wait_left(struct weir__cell *cell);
 
-/* The server stops: all that wait are answered 503. Those that are claimed may still come back. */
+/* The server begins to stop: streams that wait are called once more, so that they can end. */
+void weir__wait_drain(struct weir__loop *loop);
+
+/*
+ * The server stops: all that wait are answered 503, streams are cut. Those that are claimed may
+ * still come back.
+ */
 void weir__wait_stop(struct weir__loop *loop);
+
+/* A stream has moved bytes, perhaps while it waits for more. */
+void weir__wait_moved(struct weir__cell *cell);
+
+/* A stream that does not wait is to be looked at, at a moment: loop->flows(). */
+void weir__wait_look(struct weir__cell *cell, uint64_t at_ns);
 
 /* ---- On any thread. ---- */
 

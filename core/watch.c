@@ -87,11 +87,11 @@ static int state_of(const struct weir__conn *conn)
 }
 
 /* False where the kernel does not count, as on a unix socket. */
-static bool tcp_info(const struct weir__conn *conn, struct tcp_info *info)
+static bool tcp_info(int fd, struct tcp_info *info)
 {
         socklen_t len = sizeof(*info);
 
-        return getsockopt(conn->fd, IPPROTO_TCP, TCP_INFO, info, &len) == 0 &&
+        return getsockopt(fd, IPPROTO_TCP, TCP_INFO, info, &len) == 0 &&
                len >= offsetof(struct tcp_info, tcpi_bytes_received) + sizeof(uint64_t);
 }
 
@@ -99,17 +99,20 @@ static uint64_t received(const struct weir__conn *conn)
 {
         struct tcp_info info;
 
-        return tcp_info(conn, &info) ? info.tcpi_bytes_received : 0;
+        return tcp_info(conn->fd, &info) ? info.tcpi_bytes_received : 0;
+}
+
+uint64_t weir__acked(int fd)
+{
+        struct tcp_info info;
+
+        return tcp_info(fd, &info) ? info.tcpi_bytes_acked : UINT64_MAX;
 }
 
 /* Bytes that have come in or gone out in this state; UINT64_MAX: nobody knows. */
 static uint64_t moved(const struct weir__conn *conn, int state)
 {
-        struct tcp_info info;
-
-        if (state == BODY)
-                return conn->cell->body_seen;
-        return tcp_info(conn, &info) ? info.tcpi_bytes_acked : UINT64_MAX;
+        return state == BODY ? conn->cell->body_seen : weir__acked(conn->fd);
 }
 
 /* ---- What is too long. ---- */
@@ -163,16 +166,15 @@ static bool check_idle(struct weir__mhd *mhd, struct weir__conn *conn, uint64_t 
         return true;
 }
 
-/* Too slow in the window that has passed? Then a new one begins. */
-static bool is_slow(struct weir__watch *watch, uint64_t moved_now, uint64_t rate,
-                    uint64_t window_ns, uint64_t now_ns)
+bool weir__rate_is_low(uint64_t *window_ns, uint64_t *moved, uint64_t moved_now, uint64_t rate,
+                       uint64_t length_ns, uint64_t now_ns)
 {
-        uint64_t for_ns = now_ns - watch->window_ns, before = watch->moved;
+        uint64_t for_ns = now_ns - *window_ns, before = *moved;
 
-        if (for_ns < window_ns || moved_now == UINT64_MAX)
+        if (for_ns < length_ns || moved_now == UINT64_MAX)
                 return false;
-        watch->window_ns = now_ns;
-        watch->moved = moved_now;
+        *window_ns = now_ns;
+        *moved = moved_now;
         return (moved_now - before) * 1000 < rate * (for_ns / 1000000);
 }
 
@@ -183,8 +185,9 @@ static bool check_transfer(struct weir__mhd *mhd, struct weir__conn *conn, int s
         struct weir__watch *watch = &conn->watch;
         int64_t limit = state == BODY ? o->body_timeout_ms : o->write_timeout_ms;
         int64_t rate = state == BODY ? o->min_body_rate : o->min_write_rate;
-        bool slow = rate != WEIR_NONE && is_slow(watch, moved(conn, state), (uint64_t)rate,
-                                                 weir__ns_of_ms(o->rate_window_ms), now_ns);
+        bool slow = rate != WEIR_NONE &&
+                    weir__rate_is_low(&watch->window_ns, &watch->moved, moved(conn, state),
+                                      (uint64_t)rate, weir__ns_of_ms(o->rate_window_ms), now_ns);
 
         if (!slow && now_ns - watch->since_ns <= weir__ns_of_ms(limit))
                 return false;

@@ -9,6 +9,7 @@ EXTRA_DIST += \
   docs/proxies.md \
   docs/recipes.md \
   docs/rest-api.md \
+  docs/streaming.md \
   docs/testing.md \
   docs/timeout.md \
   docs/uploads.md \

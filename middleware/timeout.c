@@ -1,19 +1,22 @@
-/* timeout.c - how long a request may take: sets its deadline, which the core keeps. */
+/* timeout.c - how long a request may take: sets times, which the core keeps. */
 #include <weir/timeout.h>
 #include <weir/wait.h>
 
 #define DEFAULT_MS 15000
 
 struct timeout {
-        uint64_t ns;
+        uint64_t ns, idle_ns; /* 0: none */
         bool     strict;
 };
 
-static enum weir_flow set_deadline(struct weir_ctx *ctx, void *self)
+static enum weir_flow set_times(struct weir_ctx *ctx, void *self)
 {
         const struct timeout *timeout = self;
 
-        weir_deadline(ctx, ctx->started_ns + timeout->ns);
+        if (timeout->ns)
+                weir_deadline(ctx, ctx->started_ns + timeout->ns);
+        if (timeout->idle_ns)
+                weir_idle_timeout(ctx, timeout->idle_ns);
         return WEIR_NEXT;
 }
 
@@ -26,26 +29,33 @@ static void replace_late(struct weir_ctx *ctx, void *self)
                 weir_fail(ctx, 504, "the answer took too long");
 }
 
+static bool is_time(struct weir *scope, const char *option, int64_t ms)
+{
+        if (ms == WEIR_INF || (ms >= 0 && ms <= INT64_MAX / 2000000))
+                return true;
+        weir_setup_error(scope, "weir_use_timeout(): %s of %lld is not a time; WEIR_INF is none",
+                         option, (long long)ms);
+        return false;
+}
+
 void weir_use_timeout(struct weir *scope, const struct weir_timeout *options)
 {
         static const struct weir_middleware descriptor = {
                 .name = "timeout",
                 .self_size = sizeof(struct timeout),
                 .phase = WEIR_DEADLINE,
-                .on_request = set_deadline,
+                .on_request = set_times,
                 .on_response = replace_late,
         };
         int64_t ms = options && options->timeout_ms ? options->timeout_ms : DEFAULT_MS;
+        int64_t idle_ms = options && options->idle_ms ? options->idle_ms : WEIR_INF;
         struct timeout timeout = { .strict = options && options->strict };
 
-        if (ms == WEIR_INF)
+        if (!is_time(scope, "timeout_ms", ms) || !is_time(scope, "idle_ms", idle_ms))
                 return;
-        if (ms < 0 || ms > INT64_MAX / 2000000) {
-                weir_setup_error(scope,
-                                 "weir_use_timeout(): %lld ms is not a time; WEIR_INF is none",
-                                 (long long)ms);
+        if (ms == WEIR_INF && idle_ms == WEIR_INF)
                 return;
-        }
-        timeout.ns = (uint64_t)ms * 1000000;
+        timeout.ns = ms == WEIR_INF ? 0 : (uint64_t)ms * 1000000;
+        timeout.idle_ns = idle_ms == WEIR_INF ? 0 : (uint64_t)idle_ms * 1000000;
         weir_use(scope, &descriptor, &timeout);
 }

@@ -39,6 +39,12 @@ static enum weir_flow hold(struct weir_ctx *ctx, void *self)
         return WEIR_WAIT;
 }
 
+struct events {
+        struct weir_ctx *ctx;
+        int              left;
+        bool             ready;
+};
+
 static ssize_t pull(void *arg, char *buf, size_t size)
 {
         int *left = arg;
@@ -53,6 +59,33 @@ static enum weir_flow stream(struct weir_ctx *ctx)
 
         *left = 3;
         return weir_stream(ctx, 200, "text/plain", WEIR_UNKNOWN_LENGTH, pull, NULL, left);
+}
+
+/* Waits before each of two texts. */
+static ssize_t pull_event(void *arg, char *buf, size_t size)
+{
+        struct events *events = arg;
+
+        (void)size;
+        if (events->ready) {
+                events->ready = false;
+                memcpy(buf, "text", 4);
+                return 4;
+        }
+        if (events->left-- == 0)
+                return 0;
+        events->ready = true;
+        (void)hold(events->ctx, NULL);
+        return WEIR_PULL_WAIT;
+}
+
+static enum weir_flow stream_events(struct weir_ctx *ctx, void *self)
+{
+        struct events *events = weir_alloc(ctx, sizeof(*events));
+
+        (void)self;
+        *events = (struct events){ .ctx = ctx, .left = 2 };
+        return weir_stream(ctx, 200, "text/plain", WEIR_UNKNOWN_LENGTH, pull_event, NULL, events);
 }
 
 static enum weir_flow document(struct weir_ctx *ctx)
@@ -77,6 +110,8 @@ static enum weir_flow answer(struct weir_ctx *ctx)
 {
         static char large[50000];
 
+        if (ctx->status) /* its head is out: it is a stream that waits */
+                return WEIR_NEXT;
         weir_set_header(ctx, "X-Claimed", "1");
         switch (ctx->path.ptr[1]) {
         case 'l':
@@ -166,6 +201,7 @@ static struct weir *make_app(void)
         weir_post(gated, "", echo, NULL);
         weir_route(app, WEIR_GET, "/doze", doze, NULL, &waits);
         weir_route(app, WEIR_GET, "/miss", miss, NULL, &waits);
+        weir_route(app, WEIR_GET, "/events", stream_events, NULL, &waits);
         weir_route(app, WEIR_ANY, "/{what}", hold, NULL, &waits);
         return app;
 }
@@ -215,11 +251,17 @@ static void test_zero(void)
 #define CLOSE " HTTP/1.1\r\nConnection: close\r\nHost: x\r\n"
 
 static const char *const visits[] = {
-        "GET /text" CLOSE "\r\n",      "GET /large" CLOSE "\r\n",
-        "GET /stream" CLOSE "\r\n",    "GET /written" CLOSE "\r\n",
-        "GET /document" CLOSE "\r\n",  "GET /fail" CLOSE "\r\n",
-        "GET /doze" CLOSE "\r\n",      "GET /miss" CLOSE "\r\n",
-        "GET /gate/none" CLOSE "\r\n", "POST /gate" CLOSE "Content-Length: 5\r\n\r\nhello",
+        "GET /text" CLOSE "\r\n",
+        "GET /large" CLOSE "\r\n",
+        "GET /stream" CLOSE "\r\n",
+        "GET /written" CLOSE "\r\n",
+        "GET /document" CLOSE "\r\n",
+        "GET /fail" CLOSE "\r\n",
+        "GET /doze" CLOSE "\r\n",
+        "GET /miss" CLOSE "\r\n",
+        "GET /events" CLOSE "\r\n",
+        "GET /gate/none" CLOSE "\r\n",
+        "POST /gate" CLOSE "Content-Length: 5\r\n\r\nhello",
 };
 
 /* A visit ends with an answer, or with a closed connection; never with nothing. */

@@ -9,6 +9,7 @@ unit_sources = \
   tests/router_kit.h \
   tests/router_model.c \
   tests/router_model.h \
+  tests/stream_kit.h \
   tests/net.h \
   tests/test_abi.c \
   tests/test_answer.c \
@@ -45,6 +46,9 @@ unit_sources = \
   tests/test_router_model.c \
   tests/test_server.c \
   tests/test_setup.c \
+  tests/test_stream.c \
+  tests/test_stream_late.c \
+  tests/test_stream_misuse.c \
   tests/test_timeout.c \
   tests/test_upload.c \
   tests/test_upload_wait.c \
@@ -81,6 +85,9 @@ http_sources = \
   tests/http_malformed.c \
   tests/http_proxy.c \
   tests/http_split.c \
+  tests/http_stream.c \
+  tests/http_stream.h \
+  tests/http_stream_end.c \
   tests/http_upload.c \
   tests/http_upload.h \
   tests/http_upload_end.c \
@@ -109,6 +116,7 @@ programs = \
 races = \
   tests/race_health \
   tests/race_server \
+  tests/race_stream \
   tests/race_wait
 
 # ---- Fuzz targets: tests/fuzz_NAME.c with its kept corpus tests/corpus/NAME/. ----

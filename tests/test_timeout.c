@@ -115,5 +115,5 @@ Test(timeout, a_time_that_is_none_is_a_setup_error)
 {
         weir_use_timeout(app, &(struct weir_timeout){ .timeout_ms = -5 });
         cr_assert_str_eq(weir_error(app),
-                         "weir_use_timeout(): -5 ms is not a time; WEIR_INF is none");
+                         "weir_use_timeout(): timeout_ms of -5 is not a time; WEIR_INF is none");
 }

@@ -189,6 +189,47 @@ Test(wait, an_ask_moves_time_to_the_moment)
         end_app(app);
 }
 
+/* Holds for 100 ms, then answers itself. */
+static enum weir_flow hold_until(struct weir_ctx *ctx, void *self)
+{
+        (void)self;
+        if (*weir_own(ctx))
+                return weir_text(ctx, 200, "nobody came");
+        *weir_own(ctx) = 1;
+        ticket = weir_suspend_until(ctx, weir_now(ctx) + 100 * MS);
+        return WEIR_WAIT;
+}
+
+Test(wait, a_claim_before_the_moment_is_first)
+{
+        struct weir *app = logging_app();
+        struct weir_asked *asked;
+        struct weir_ctx *ctx;
+
+        wait_route(app, WEIR_GET, "/", hold_until, NULL);
+        asked = held(app, "GET /");
+        weir_tick(app, 99);
+        ctx = claimed(ticket);
+        weir_tick(app, 100);
+        cr_assert(weir_ask_waits(asked), "it is the claimer's");
+        weir_resume(ctx, weir_text(ctx, 200, "claimed"));
+        expect_end(asked, 200, "claimed");
+        end_app(app);
+}
+
+Test(wait, at_the_moment_the_ticket_is_out_of_date)
+{
+        struct weir *app = logging_app();
+        struct weir_asked *asked;
+
+        wait_route(app, WEIR_GET, "/", hold_until, NULL);
+        asked = held(app, "GET /");
+        weir_tick(app, 100);
+        cr_assert_null(weir_claim(ticket));
+        expect_end(asked, 200, "nobody came");
+        end_app(app);
+}
+
 static enum weir_flow wait_for_the_past(struct weir_ctx *ctx, void *self)
 {
         (void)self;

@@ -52,8 +52,22 @@ WEIR_API enum weir_flow weir_file(struct weir_ctx *ctx, int status, const char *
  * at the end, or -1 to break off and close the connection. With `length` WEIR_UNKNOWN_LENGTH it
  * goes out chunked (or until close, for HTTP/1.0). free_fn(arg) runs exactly once, as for
  * weir_send().
+ *
+ * It is called on the request's loop, when what it gave before is with the kernel; it must not
+ * block. With nothing to give yet it suspends its request (wait.h) and returns WEIR_PULL_WAIT; it
+ * may also suspend it and return bytes, which go out first. It is called again at the moment it
+ * named, once somebody has claimed the request and resumed it with WEIR_NEXT, or when the server
+ * begins to stop (weir_stopping()). Whoever claimed the request owns the stream until then. A
+ * stream may wait where the handler, or a middleware on the way, says .waits; there one of unknown
+ * length says "Connection: close", since a connection whose stream has waited serves no other
+ * request. The deadline, a client that leaves and the end of a stop break off a stream that waits:
+ * its outcome is WEIR_TIMEOUT, WEIR_ABORT or WEIR_SHUTDOWN.
+ *
+ * At its first wait the request moves to memory of its own: views of it (ctx.h) that were taken
+ * before, and are not in the ctx, are to be taken again. What weir_alloc() gave stays.
  */
 typedef ssize_t weir_pull_fn(void *arg, char *buf, size_t size);
+#define WEIR_PULL_WAIT      (-2)
 #define WEIR_UNKNOWN_LENGTH UINT64_MAX
 WEIR_API enum weir_flow weir_stream(struct weir_ctx *ctx, int status, const char *type,
                                     uint64_t length, weir_pull_fn *pull, void (*free_fn)(void *arg),
@@ -128,7 +142,10 @@ WEIR_API void weir_replace_body(struct weir_ctx *ctx, struct weir_str body,
 WEIR_API bool weir_wrap_body(struct weir_ctx *ctx, uint64_t length, weir_pull_fn *pull,
                              void (*free_fn)(void *arg), void *arg);
 
-/* The next bytes of the wrapped body: as weir_pull_fn. `ctx` is that of the answer. */
+/*
+ * The next bytes of the wrapped body: as weir_pull_fn. `ctx` is that of the answer. When it gives
+ * WEIR_PULL_WAIT, the wrapped body has suspended the request: return that, or bytes first.
+ */
 WEIR_API ssize_t weir_pull_inner(struct weir_ctx *ctx, char *buf, size_t size);
 
 /* ---- Cookies (RFC 6265). ---- */

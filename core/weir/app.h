@@ -395,7 +395,9 @@ struct weir_stats {
         uint64_t clients;                    /* gauge: different ones, where those are limited    */
         uint64_t accept_pauses;              /* nothing was accepted for a while: no descriptor,  */
                                 /* or no room and WEIR_OVER_WAIT                     */
-        uint64_t reserved[10];
+        uint64_t streams_open;               /* gauge: answers that are streams and have waited   */
+        uint64_t streams_timed_out;          /* those broken off by their deadline or idle time   */
+        uint64_t reserved[8];
 };
 
 /* Fills *stats; each value is exact, all of them not of one moment. Any thread. */

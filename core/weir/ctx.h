@@ -50,7 +50,7 @@ struct weir__link;
 /*
  * Read any field that has a comment without "private"; write through the functions below.
  * weir allocates every ctx. Times are CLOCK_MONOTONIC in nanoseconds. All views live until
- * the request is over.
+ * the request is over, but for those kept elsewhere when its stream waits (weir_stream()).
  */
 struct weir_ctx {
         /* Line 0: the driver's own, read on every hop. */

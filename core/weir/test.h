@@ -49,10 +49,16 @@ struct weir_asked;
 /* Sends a request. NULL when memory is out. */
 WEIR_API struct weir_asked *weir_ask_start(struct weir *app, const char *request) WEIR_MUST_USE;
 
-/* Is it still not answered? Looks for what was resumed meanwhile. */
+/* Is it still not answered in full? Looks for what was resumed meanwhile. */
 WEIR_API bool weir_ask_waits(struct weir_asked *asked);
 
-/* Its answer, as weir_ask() gets it. Frees `asked`. */
+/* What has come of its body so far: of a stream that waits. Good until anything else is asked. */
+WEIR_API struct weir_str weir_ask_body(const struct weir_asked *asked);
+
+/*
+ * Its answer, as weir_ask() gets it. Frees `asked`. Of a stream without an end there is none:
+ * weir_ask_leave().
+ */
 WEIR_API struct weir_reply *weir_ask_finish(struct weir_asked *asked) WEIR_MUST_USE;
 
 /* Its client leaves. Frees `asked`, once whoever claimed the request has given it back. */

@@ -55,10 +55,37 @@ WEIR_API struct weir_ctx *weir_claim(struct weir_ticket ticket) WEIR_MUST_USE;
 WEIR_API void weir_resume(struct weir_ctx *ctx, enum weir_flow flow);
 
 /*
+ * The same until weir_now() is `at_ns`: then the same hook is called again, unless somebody has
+ * claimed the request before.
+ */
+WEIR_API struct weir_ticket weir_suspend_until(struct weir_ctx *ctx, uint64_t at_ns) WEIR_MUST_USE;
+
+/*
  * Waits until weir_now() is `at_ns`; then the same hook is called again, which can tell by
  * weir_own(). To be returned: it is WEIR_WAIT.
  */
 WEIR_API enum weir_flow weir_wait_until(struct weir_ctx *ctx, uint64_t at_ns) WEIR_MUST_USE;
+
+/*
+ * The pull function of a stream (weir_stream()) suspends its request by the same functions, and
+ * returns WEIR_PULL_WAIT. It has the ctx from its `arg`. The head of the answer is out by then, so
+ * what ends the wait breaks the stream off, and a claimer resumes with WEIR_NEXT:
+ *
+ *         if (queue_is_empty(feed)) {                         in the pull function, on the loop
+ *                 feed->ticket = weir_suspend(feed->ctx);
+ *                 return WEIR_PULL_WAIT;
+ *         }
+ *
+ *         struct weir_ctx *ctx = weir_claim(feed->ticket);    later, on any thread
+ *         if (ctx)
+ *                 weir_resume(ctx, WEIR_NEXT);
+ *
+ * A wait that cannot be, for want of memory or of .waits, gives a ticket of zeroes, and
+ * WEIR_PULL_WAIT breaks the stream off then.
+ */
+
+/* Does the server begin to stop, or is it at it? What has no end of its own may end politely. */
+WEIR_API bool weir_stopping(const struct weir_ctx *ctx);
 
 /* ---- Deadlines. ---- */
 
@@ -67,6 +94,12 @@ WEIR_API uint64_t weir_now(const struct weir_ctx *ctx);
 
 /* Sets when a request that waits is answered 504. It only ever comes closer. */
 WEIR_API void weir_deadline(struct weir_ctx *ctx, uint64_t at_ns);
+
+/*
+ * How long a stream may move no byte: then it is broken off. From its first wait on, that is
+ * instead of the deadline. It only ever becomes shorter.
+ */
+WEIR_API void weir_idle_timeout(struct weir_ctx *ctx, uint64_t ns);
 
 /* What is left until the deadline; WEIR_NO_DEADLINE without one, 0 behind it. */
 #define WEIR_NO_DEADLINE UINT64_MAX
