@@ -1,8 +1,9 @@
 # examples/local.mk - the example programs: built with the library, not installed. They use only what it exports.
 if EXAMPLES
-noinst_PROGRAMS += examples/api_key examples/files examples/hello examples/upload examples/waiting
+noinst_PROGRAMS += examples/api_key examples/events examples/files examples/hello examples/upload examples/waiting
 endif
 examples_api_key_LDADD = libweir.la
+examples_events_LDADD = libweir.la
 examples_files_LDADD = libweir.la
 examples_hello_LDADD = libweir.la
 examples_upload_LDADD = libweir.la $(JANSSON_LIBS)

@@ -26,10 +26,12 @@ libweircore_la_SOURCES += \
   middleware/parts.h \
   middleware/range.c \
   middleware/range.h \
+  middleware/sse.c \
   middleware/timeout.c
 
 pkginclude_HEADERS += \
   middleware/weir/files.h \
   middleware/weir/health.h \
   middleware/weir/multipart.h \
+  middleware/weir/sse.h \
   middleware/weir/timeout.h

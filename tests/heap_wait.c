@@ -7,6 +7,7 @@
 #include "heap.h"
 #include "net.h"
 #include <weir/json.h>
+#include <weir/sse.h>
 #include <weir/weir.h>
 
 #include <pthread.h>
@@ -27,12 +28,14 @@ static void check(bool ok, const char *what, const char *detail)
 static pthread_mutex_t    lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t     cond = PTHREAD_COND_INITIALIZER;
 static struct weir_ticket tickets[MAX_TICKETS];
+static struct weir_sse   *handles[MAX_TICKETS]; /* in place of a ticket */
 static unsigned           n_tickets, n_done;
 
 static enum weir_flow hold(struct weir_ctx *ctx, void *self)
 {
         (void)self;
         pthread_mutex_lock(&lock);
+        handles[n_tickets % MAX_TICKETS] = NULL;
         tickets[n_tickets++ % MAX_TICKETS] = weir_suspend(ctx);
         pthread_cond_broadcast(&cond);
         pthread_mutex_unlock(&lock);
@@ -88,6 +91,30 @@ static enum weir_flow stream_events(struct weir_ctx *ctx, void *self)
         return weir_stream(ctx, 200, "text/plain", WEIR_UNKNOWN_LENGTH, pull_event, NULL, events);
 }
 
+static enum weir_flow open_events(struct weir_ctx *ctx, void *self)
+{
+        struct weir_sse *sse = weir_sse_open(ctx, &(struct weir_sse_options){ .retry_ms = 1 });
+
+        (void)self;
+        if (!sse)
+                return WEIR_DONE;
+        pthread_mutex_lock(&lock);
+        handles[n_tickets++ % MAX_TICKETS] = sse;
+        pthread_cond_broadcast(&cond);
+        pthread_mutex_unlock(&lock);
+        return WEIR_DONE;
+}
+
+/* All of this may fail: the stream has ended, or there is no memory. */
+static void tell(struct weir_sse *sse)
+{
+        static char large[50000];
+
+        weir_sse_send(sse, &(struct weir_event){ .id = WEIR_STR("1"), .data = WEIR_STR("a\nb") });
+        weir_sse_send(sse, &(struct weir_event){ .data = { large, sizeof(large) } });
+        weir_sse_release(sse);
+}
+
 static enum weir_flow document(struct weir_ctx *ctx)
 {
         json_t *made = json_pack("{s:i, s:s}", "a", 1, "b", "c");
@@ -137,12 +164,16 @@ static void *answer_all(void *arg)
         (void)arg;
         pthread_mutex_lock(&lock);
         for (;;) {
+                struct weir_sse *sse;
                 struct weir_ctx *ctx;
 
                 while (n_done == n_tickets)
                         pthread_cond_wait(&cond, &lock);
                 pthread_mutex_unlock(&lock);
-                ctx = weir_claim(tickets[n_done % MAX_TICKETS]);
+                sse = handles[n_done % MAX_TICKETS];
+                ctx = sse ? NULL : weir_claim(tickets[n_done % MAX_TICKETS]);
+                if (sse)
+                        tell(sse);
                 if (ctx)
                         weir_resume(ctx, answer(ctx));
                 pthread_mutex_lock(&lock);
@@ -202,6 +233,7 @@ static struct weir *make_app(void)
         weir_route(app, WEIR_GET, "/doze", doze, NULL, &waits);
         weir_route(app, WEIR_GET, "/miss", miss, NULL, &waits);
         weir_route(app, WEIR_GET, "/events", stream_events, NULL, &waits);
+        weir_route(app, WEIR_GET, "/sse", open_events, NULL, &waits);
         weir_route(app, WEIR_ANY, "/{what}", hold, NULL, &waits);
         return app;
 }
@@ -251,17 +283,12 @@ static void test_zero(void)
 #define CLOSE " HTTP/1.1\r\nConnection: close\r\nHost: x\r\n"
 
 static const char *const visits[] = {
-        "GET /text" CLOSE "\r\n",
-        "GET /large" CLOSE "\r\n",
-        "GET /stream" CLOSE "\r\n",
-        "GET /written" CLOSE "\r\n",
-        "GET /document" CLOSE "\r\n",
-        "GET /fail" CLOSE "\r\n",
-        "GET /doze" CLOSE "\r\n",
-        "GET /miss" CLOSE "\r\n",
-        "GET /events" CLOSE "\r\n",
-        "GET /gate/none" CLOSE "\r\n",
-        "POST /gate" CLOSE "Content-Length: 5\r\n\r\nhello",
+        "GET /text" CLOSE "\r\n",      "GET /large" CLOSE "\r\n",
+        "GET /stream" CLOSE "\r\n",    "GET /written" CLOSE "\r\n",
+        "GET /document" CLOSE "\r\n",  "GET /fail" CLOSE "\r\n",
+        "GET /doze" CLOSE "\r\n",      "GET /miss" CLOSE "\r\n",
+        "GET /events" CLOSE "\r\n",    "GET /sse" CLOSE "\r\n",
+        "GET /gate/none" CLOSE "\r\n", "POST /gate" CLOSE "Content-Length: 5\r\n\r\nhello",
 };
 
 /* A visit ends with an answer, or with a closed connection; never with nothing. */

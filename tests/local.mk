@@ -9,6 +9,8 @@ unit_sources = \
   tests/router_kit.h \
   tests/router_model.c \
   tests/router_model.h \
+  tests/sse_ask.h \
+  tests/sse_kit.h \
   tests/stream_kit.h \
   tests/net.h \
   tests/test_abi.c \
@@ -46,6 +48,8 @@ unit_sources = \
   tests/test_router_model.c \
   tests/test_server.c \
   tests/test_setup.c \
+  tests/test_sse.c \
+  tests/test_sse_end.c \
   tests/test_stream.c \
   tests/test_stream_late.c \
   tests/test_stream_misuse.c \
@@ -85,6 +89,7 @@ http_sources = \
   tests/http_malformed.c \
   tests/http_proxy.c \
   tests/http_split.c \
+  tests/http_sse.c \
   tests/http_stream.c \
   tests/http_stream.h \
   tests/http_stream_end.c \
@@ -96,7 +101,8 @@ http_sources = \
   tests/http_wait_end.c \
   tests/http_watch.c \
   tests/kit.h \
-  tests/net.h
+  tests/net.h \
+  tests/sse_kit.h
 
 # Where HAProxy and nginx are there.
 if PROXIES
@@ -116,6 +122,7 @@ programs = \
 races = \
   tests/race_health \
   tests/race_server \
+  tests/race_sse \
   tests/race_stream \
   tests/race_wait
 

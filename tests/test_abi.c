@@ -2,6 +2,8 @@
 #include "kit.h"
 
 #include <stddef.h>
+#include <weir/sse.h>
+#include <weir/timeout.h>
 
 #define AT(field, offset) cr_assert_eq(offsetof(struct weir_ctx, field), offset, #field)
 
@@ -51,4 +53,7 @@ Test(abi, the_structs_that_callers_fill_have_the_sizes_they_had)
         cr_assert_eq(sizeof(struct weir_scope_options), 72);
         cr_assert_eq(sizeof(struct weir_route_options), 72);
         cr_assert_eq(sizeof(struct weir_listen_options), 64);
+        cr_assert_eq(sizeof(struct weir_timeout), 48);
+        cr_assert_eq(sizeof(struct weir_event), 64);
+        cr_assert_eq(sizeof(struct weir_sse_options), 80);
 }
