@@ -55,7 +55,7 @@ struct weir__loop {
         struct weir__counters    counters;
 
         /* Requests that wait: wait.h. */
-        struct weir__cell       *waiting;     /* all of them                                  */
+        struct weir__cell       *waiting;     /* all of them, and streams that have waited    */
         struct weir__dues        dues;        /* those with a moment or a deadline            */
         struct weir__cell       *jobs;        /* those that are not back                      */
         struct weir__crew       *crew;        /* NULL: nothing blocks, or in memory           */
@@ -135,14 +135,16 @@ struct weir__answer {
 
 /* ---- Waiting: wait.h. ---- */
 
+/* What each wait reads and writes stands together, here as in weir__push: it may be one of many. */
 struct weir__wait {
         _Atomic uint64_t   word;
         uint64_t           until_ns;       /* the hook is called again; UINT64_MAX: not         */
         uint64_t           idle_ns;        /* of a stream, when the wait began                  */
         struct weir__due   due;
-        struct weir__cell *prev, *next;    /* of the loop's list                                */
         struct weir__cell *next_resumed;
         enum weir_flow     flow;           /* that it was resumed with                          */
+        bool               listed;
+        struct weir__cell *prev, *next;    /* of the loop's list                                */
 };
 
 /* ---- Bodies in pieces: upload.c. ---- */
@@ -173,19 +175,19 @@ struct weir__job {
 /* ---- A stream that has waited, on a socket of its own: push.c. ---- */
 
 struct weir__push {
-        struct weir__cell *prev, *next; /* of all that the loop has                            */
         struct weir__buf   out;         /* a piece on its way, framed                          */
         size_t             at;          /* how much of it the kernel has                       */
         size_t             n_body;      /* bytes of the body in it                             */
         uint64_t           left;        /* of the promised length; UINT64_MAX: none is         */
         uint64_t           blocked_ns;  /* since when the kernel takes no more; 0: it does     */
-        uint64_t           window_ns;   /* the rate is measured since                          */
-        uint64_t           acked;       /* what the client had then                            */
-        struct weir__client *whose;     /* to be told of the end                               */
         int                fd;
         bool               on;          /* the connection is this one's                        */
         bool               chunked;
         bool               last;        /* behind `out` there is nothing                       */
+        struct weir__cell *prev, *next; /* of all that the loop has                            */
+        uint64_t           window_ns;   /* the rate is measured since                          */
+        uint64_t           acked;       /* what the client had then                            */
+        struct weir__client *whose;     /* to be told of the end                               */
 };
 
 /* ---- The cell. ---- */
@@ -229,9 +231,9 @@ struct weir__cell {
         struct weir__header *header;
         struct weir__header *header_end;
         struct weir__wait wait;
-        struct weir__job work;           /* of the copy of a request: job.h         */
         struct weir__push push;
         uint64_t moved_ns;               /* when its stream last moved a byte       */
+        struct weir__job work;           /* of the copy of a request: job.h         */
 
         /* From here to path_shadow: zero in a fresh cell. */
         const struct weir__place *place;

@@ -63,7 +63,6 @@ static struct weir__cell *make(struct weir__loop *loop)
         if (!cell)
                 return NULL;
         cell->loop = loop;
-        cell->query.pool = cell->form.pool = &loop->pool;
         cell->ctx.local = loop->local;
         cell->ctx.loop = loop->number;
         return cell;

@@ -91,7 +91,6 @@ static void send_away(struct weir__cell *job, struct weir__cell *cell)
         job->job = cell->job; /* an earlier one, whose answer may still be in use */
         cell->job = job;
         job->away = true;
-        job->query.pool = job->form.pool = &job->app->heap;
         job->wait.next = job->loop->jobs;
         job->wait.prev = NULL;
         if (job->loop->jobs)
@@ -103,7 +102,6 @@ static void send_away(struct weir__cell *job, struct weir__cell *cell)
 static void come_home(struct weir__cell *job)
 {
         job->away = false;
-        job->query.pool = job->form.pool = &job->loop->pool;
         *(job->wait.prev ? &job->wait.prev->wait.next : &job->loop->jobs) = job->wait.next;
         if (job->wait.next)
                 job->wait.next->wait.prev = job->wait.prev;

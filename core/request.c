@@ -130,6 +130,7 @@ static struct weir__fields *query_of(struct weir_ctx *ctx)
         struct weir__fields *fields = &weir__cell_of(ctx)->query;
 
         fields->raw = ctx->query;
+        fields->pool = weir__ctx_pool(ctx);
         return fields;
 }
 
@@ -140,6 +141,7 @@ static struct weir__fields *form_of(struct weir_ctx *ctx)
         fields->raw = weir_is_type(ctx, "application/x-www-form-urlencoded")
                               ? ctx->body
                               : (struct weir_str){ 0 };
+        fields->pool = weir__ctx_pool(ctx);
         return fields;
 }
 

@@ -80,6 +80,7 @@ void weir__stream_end(struct weir__cell *cell, enum weir__end end)
         struct weir__body *body = &cell->answer.body;
 
         if (cell->streams) {
+                weir__wait_unlist(cell);
                 weir__count_by(&cell->loop->counters, WEIR__STAT(streams_open), (uint64_t)-1);
                 if (end == WEIR__EXPIRED)
                         WEIR__COUNT(cell->loop, streams_timed_out);

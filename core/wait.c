@@ -25,22 +25,30 @@ static bool change(struct weir__cell *cell, uint64_t turn, uint64_t from, uint64
 
 static void list(struct weir__loop *loop, struct weir__cell *cell)
 {
+        cell->wait.listed = true;
         cell->wait.prev = NULL;
         cell->wait.next = loop->waiting;
         if (loop->waiting)
                 loop->waiting->wait.prev = cell;
         loop->waiting = cell;
-        WEIR__COUNT(loop, requests_waiting);
 }
 
-static void unlist(struct weir__loop *loop, struct weir__cell *cell)
+void weir__wait_unlist(struct weir__cell *cell)
 {
-        *(cell->wait.prev ? &cell->wait.prev->wait.next : &loop->waiting) = cell->wait.next;
+        *(cell->wait.prev ? &cell->wait.prev->wait.next : &cell->loop->waiting) = cell->wait.next;
         if (cell->wait.next)
                 cell->wait.next->wait.prev = cell->wait.prev;
+        cell->wait.listed = false;
+}
+
+/* A stream stays in the list: it will wait again, and its neighbours are far away in memory. */
+static void end_wait(struct weir__loop *loop, struct weir__cell *cell)
+{
         weir__due_cancel(&loop->dues, &cell->wait.due);
         weir__count_by(&loop->counters, WEIR__STAT(requests_waiting), (uint64_t)-1);
         cell->waits = false;
+        if (!cell->streams)
+                weir__wait_unlist(cell);
 }
 
 /* A stream may have an idle time instead. */
@@ -65,7 +73,9 @@ struct weir_ticket weir__wait_begin(struct weir__cell *cell, uint64_t until_ns)
         cell->waits = true;
         cell->wait.until_ns = until_ns;
         cell->wait.idle_ns = cell->streams ? cell->idle_ns : 0;
-        list(loop, cell);
+        WEIR__COUNT(loop, requests_waiting);
+        if (!cell->wait.listed)
+                list(loop, cell);
         if (due != UINT64_MAX)
                 weir__due_set(&loop->dues, &cell->wait.due, due);
         atomic_store_explicit(&cell->wait.word, turn * STATES + WAITING, memory_order_release);
@@ -174,7 +184,6 @@ struct weir_ctx *weir_claim(struct weir_ticket ticket)
                 return NULL;
         }
         cell->away = true;
-        cell->query.pool = cell->form.pool = &cell->app->heap;
         return &cell->ctx;
 }
 
@@ -225,7 +234,7 @@ bool weir__wait_take(struct weir__cell *cell)
 
         if (!change(cell, turn, WAITING, HERE))
                 return false;
-        unlist(cell->loop, cell);
+        end_wait(cell->loop, cell);
         return true;
 }
 
@@ -235,8 +244,7 @@ static void take_back(struct weir__cell *cell)
 
         atomic_store_explicit(&cell->wait.word, turn * STATES + HERE, memory_order_relaxed);
         cell->away = false;
-        cell->query.pool = cell->form.pool = &cell->loop->pool;
-        unlist(cell->loop, cell);
+        end_wait(cell->loop, cell);
 }
 
 static void go_on(struct weir__cell *cell, enum weir__next next)
@@ -375,6 +383,8 @@ unsigned weir__wait_lost(struct weir__loop *loop)
         for (const struct weir__cell *cell = loop->waiting; cell; cell = cell->wait.next) {
                 const struct weir__link *link = &cell->ctx.links[cell->ctx.at];
 
+                if (!cell->waits)
+                        continue;
                 weir_log(&loop->app->root, WEIR_LOG_ERROR,
                          "%s %.*s: claimed by %s, never resumed: its memory stays",
                          cell->ctx.pattern, WEIR_FMT(cell->ctx.method_name),

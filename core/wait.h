@@ -54,6 +54,9 @@ void weir__wait_drain(struct weir__loop *loop);
  */
 void weir__wait_stop(struct weir__loop *loop);
 
+/* It will not wait any more: for streams, which stay in the loop's list in between. */
+void weir__wait_unlist(struct weir__cell *cell);
+
 /* A stream has moved bytes, perhaps while it waits for more. */
 void weir__wait_moved(struct weir__cell *cell);
 

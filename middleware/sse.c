@@ -18,27 +18,28 @@
 #define FIRST        256  /* bytes that are allocated at first */
 #define KEPT         1024 /* of a buffer that is empty         */
 
+/* The first lines are what each event touches: it may be for one of many. */
 struct weir_sse {
-        pthread_mutex_t    lock;         /* guards all below           */
-        unsigned           owners;       /* the stream, the app        */
-        bool               closing;      /* it ends behind the buffer  */
-        bool               ended;        /* it has                     */
-        bool               waits;        /* `ticket` may be claimed    */
+        pthread_mutex_t    lock;         /* guards all up to `missed`  */
         struct weir_ticket ticket;
         char              *buf;
         size_t             at, len, cap; /* [at, len) is to be sent    */
+        bool               waits;        /* `ticket` may be claimed    */
+        bool               closing;      /* it ends behind the buffer  */
+        bool               ended;        /* it has                     */
+        unsigned           owners;       /* the stream, the app        */
+        size_t             most;         /* bytes to be sent; constant */
         uint64_t           missed;
 
+        /* Of the loop. */
+        uint64_t           moved_ns;     /* when the last bytes left   */
+
         /* Constant from weir_sse_open() on. */
-        size_t             most;         /* bytes to be sent           */
+        struct weir_ctx   *ctx;
         uint64_t           heartbeat_ns; /* UINT64_MAX: none           */
         bool               close_when_full;
         void             (*on_close)(void *arg, struct weir_sse *sse);
         void              *arg;
-
-        /* Of the loop. */
-        struct weir_ctx   *ctx;
-        uint64_t           moved_ns;     /* when the last bytes left   */
 };
 
 /* ---- Owners. ---- */
