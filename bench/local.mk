@@ -7,7 +7,8 @@ benches = \
   bench/router \
   bench/serve_raw_mhd \
   bench/serve_weir \
-  bench/slow
+  bench/slow \
+  bench/streams
 
 bench_json_LDADD = $(LDADD) -lm
 bench_router_SOURCES = bench/router.c bench/router_sets.c bench/router_sets.h
@@ -23,6 +24,9 @@ bench_serve_weir_LDADD = libweir.la
 bench_serve_weir_LDFLAGS = $(AM_LDFLAGS) -no-install
 bench_slow_LDADD = libweir.la $(MHD_LIBS)
 bench_slow_LDFLAGS = $(AM_LDFLAGS) -no-install
+bench_streams_SOURCES = bench/streams.c bench/peers.h
+bench_streams_LDADD = libweir.la
+bench_streams_LDFLAGS = $(AM_LDFLAGS) -no-install
 
 # The peers.
 bench_load_LDADD =
@@ -30,7 +34,7 @@ bench_serve_raw_mhd_LDADD = $(MHD_LIBS)
 bench_serve_ulfius_LDADD = -lulfius $(JANSSON_LIBS) $(MHD_LIBS)
 
 EXTRA_PROGRAMS += $(benches) bench/serve_ulfius
-EXTRA_DIST     += bench/chain bench/http bench/idle bench/kit bench/run bench/serve_nginx
+EXTRA_DIST     += bench/chain bench/http bench/idle bench/kit bench/run bench/serve_nginx bench/sse
 
 # After "all", which a second make would build at the same time. Ulfius is there where benchmarks run (./dev bench
 # installs it), and not needed to build the rest.
