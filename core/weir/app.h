@@ -84,7 +84,7 @@ struct weir_options {
         weir_log_fn *log;                 /* NULL: standard error */
         void *log_arg;
         int64_t drain_delay_ms;           /* serve on, saying close, before draining; 0: none, */
-                                       /* but 5 s in weir_run() in a pod of Kubernetes      */
+                                         /* but 5 s in weir_run() in a pod of Kubernetes      */
         int64_t drain_timeout_ms;         /* for requests in flight at stop; 0: 20 s */
         int64_t idle_timeout_ms;          /* between requests; 0: 75 s; then closed silently */
         int64_t header_timeout_ms;        /* for the head; 0: 10 s; then 408, closed */
@@ -394,7 +394,7 @@ struct weir_stats {
         uint64_t connections_refused_per_client; /* over max_connections_per_client               */
         uint64_t clients;                    /* gauge: different ones, where those are limited    */
         uint64_t accept_pauses;              /* nothing was accepted for a while: no descriptor,  */
-                                /* or no room and WEIR_OVER_WAIT                     */
+                                    /* or no room and WEIR_OVER_WAIT                     */
         uint64_t streams_open;               /* gauge: answers that are streams and have waited   */
         uint64_t streams_timed_out;          /* those broken off by their deadline or idle time   */
         uint64_t reserved[8];
