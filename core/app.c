@@ -276,6 +276,7 @@ struct weir *weir_new(const struct weir_options *options)
         app->last_static = &app->statics;
         app->n_scopes = 1;
         app->clock = weir__system_clock;
+        app->machine_root = "";
         app->name = strdup(app->options.name ? app->options.name : "weir");
         app->root.prefix = strdup("");
         if (!app->name || !app->root.prefix || !add_all_fixed(app)) {

@@ -49,6 +49,8 @@ struct weir {
 
 struct weir__networks;
 
+#define WEIR__BACKLOG 4096 /* by default */
+
 struct weir__listen {
         struct weir__listen       *next;
         char                      *address;
@@ -117,6 +119,8 @@ struct weir__app {
         pthread_mutex_t         lock;    /* guards server, past, and the error once running */
         struct weir__server    *server;
         _Atomic int             state;   /* enum weir_state: one thread at a time stores it */
+        const char             *machine_root; /* before paths in /proc and /sys; "" but in tests */
+        bool                    machine_told; /* what was found there: once                 */
         struct weir__counters   past;    /* of loops that have ended                        */
 
         /* For requests that another thread has claimed: wait.h. Any thread. */

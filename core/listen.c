@@ -12,8 +12,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define BACKLOG 4096
-
 /*
  * Bytes of a connection that the kernel takes before it has sent them, as accepted sockets inherit
  * it: beyond, it only costs the kernel memory, and a turn of a loop the time to copy.
@@ -246,7 +244,7 @@ static int open_own(struct weir__socket *sock, const char *address,
         if ((!strncmp(address, "unix:", 5) ? open_unix(sock, address, options, error, size)
                                            : open_tcp(sock, address, error, size)) < 0)
                 return -1;
-        if (listen(sock->fd, options->backlog ? options->backlog : BACKLOG) == 0)
+        if (listen(sock->fd, options->backlog ? options->backlog : WEIR__BACKLOG) == 0)
                 return 0;
         fail_errno(error, size, address, errno);
         weir__listen_close(sock);

@@ -16,6 +16,8 @@ libweircore_la_SOURCES = \
   core/bytes.c \
   core/bytes.h \
   core/cell.h \
+  core/cgroup.c \
+  core/cgroup.h \
   core/chain.c \
   core/clients.c \
   core/clients.h \
@@ -72,6 +74,7 @@ libweircore_la_SOURCES = \
   core/log.h \
   core/loop.c \
   core/loop.h \
+  core/machine.c \
   core/mhd.c \
   core/mhd.h \
   core/mhd_block.c \
@@ -155,6 +158,7 @@ pkginclude_HEADERS += \
   core/weir/app.h \
   core/weir/ctx.h \
   core/weir/json.h \
+  core/weir/machine.h \
   core/weir/network.h \
   core/weir/str.h \
   core/weir/test.h \

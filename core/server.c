@@ -21,7 +21,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define SPARE_FDS       64  /* for the process beside its connections */
 #define CHECK_MS        10  /* between looks at loops that drain      */
 
 struct weir__server {
@@ -42,7 +41,7 @@ struct weir__server {
 
 /* ---- How many of what. ---- */
 
-static unsigned connection_limit(const struct weir_options *options)
+unsigned weir__connection_limit(const struct weir_options *options)
 {
         struct rlimit limit = { .rlim_cur = 1024 };
 
@@ -53,7 +52,7 @@ static unsigned connection_limit(const struct weir_options *options)
         getrlimit(RLIMIT_NOFILE, &limit);
         if (limit.rlim_cur > UINT32_MAX / 2)
                 return UINT32_MAX / 2;
-        return limit.rlim_cur > 2 * SPARE_FDS ? (unsigned)limit.rlim_cur - SPARE_FDS
+        return limit.rlim_cur > 2 * WEIR__SPARE_FDS ? (unsigned)limit.rlim_cur - WEIR__SPARE_FDS
                                               : (unsigned)limit.rlim_cur / 2;
 }
 
@@ -274,15 +273,14 @@ static struct weir__server *make(struct weir__app *app)
         pthread_cond_init(&server->unused, NULL);
         server->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
         server->stopped_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-        server->door.max_connections = connection_limit(&app->options);
+        server->door.max_connections = weir__connection_limit(&app->options);
         return server;
 }
 
 static bool start_workers(struct weir__server *server)
 {
         struct weir__door *door = &server->door;
-        unsigned n = server->app->options.loops ? server->app->options.loops
-                                                : weir__default_loops();
+        unsigned n = weir__loops(server->app);
         const char *why;
 
         door->workers = calloc(n, sizeof(struct weir__worker *));
@@ -372,10 +370,12 @@ int weir_start(struct weir *root)
         atomic_store(&app->state, WEIR_RUNNING);
         result = start(app);
         app->starting = false;
-        if (result == 0)
+        if (result == 0) {
                 weir__sockets_announce(app);
-        else
+                weir__machine_tell(app);
+        } else {
                 atomic_store(&app->state, WEIR_STOPPED);
+        }
         return result;
 }
 

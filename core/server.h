@@ -27,8 +27,19 @@ int64_t weir__run_delay_ms(int64_t option, const char *kubernetes);
 /* Can be read once the server has stopped. */
 int weir__server_stopped_fd(const struct weir__server *server);
 
-/* One loop for each CPU that this process may use. */
-unsigned weir__default_loops(void);
+#define WEIR__SPARE_FDS 64 /* for the process beside its connections */
+
+/* CPUs that this process may use, with `root` as in cgroup.h; at least 1. */
+unsigned weir__usable_cpus(const char *root);
+
+/* One loop for each of those, unless the app says otherwise. */
+unsigned weir__loops(const struct weir__app *app);
+
+/* Connections at a time: as the options say, or as descriptors allow. */
+unsigned weir__connection_limit(const struct weir_options *options);
+
+/* Warns of what weir_check_machine() finds, at the first start. */
+void weir__machine_tell(struct weir__app *app);
 
 /* Adds the counters of all loops. NULL is fine. With app->lock held. */
 void weir__server_counters(const struct weir__server *server, struct weir__counters *sum);

@@ -4,6 +4,7 @@ EXTRA_DIST += \
   docs/files.md \
   docs/health.md \
   docs/limits.md \
+  docs/machine.md \
   docs/middleware.md \
   docs/production.md \
   docs/proxies.md \

@@ -36,6 +36,7 @@ unit_sources = \
   tests/test_json_read.c \
   tests/test_json_write.c \
   tests/test_multipart.c \
+  tests/test_machine.c \
   tests/test_network.c \
   tests/test_number.c \
   tests/test_path.c \

@@ -5,6 +5,7 @@
 #include <weir/answer.h>
 #include <weir/app.h>
 #include <weir/ctx.h>
+#include <weir/machine.h>
 #include <weir/str.h>
 #include <weir/wait.h>
 
