@@ -57,6 +57,7 @@ void weir__conn_shut(struct weir__conn *conn, int how)
 
 void weir__mhd_add(struct weir__mhd *mhd, const struct weir__arrival *arrival)
 {
+        mhd->stirred = true;
         mhd->arriving = arrival;
         if (MHD_add_connection(mhd->daemon, arrival->fd, (const struct sockaddr *)&arrival->address,
                                arrival->address_len) != MHD_YES)

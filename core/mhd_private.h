@@ -85,6 +85,7 @@ struct weir__mhd {
         struct weir_str       last_path;  /* of the last target, for keep_raw() only */
         int                   epoll_fd;   /* MHD's own */
         int                   leave_fd;   /* leave.c   */
+        bool                  stirred;    /* a connection came or goes on: MHD must run */
         unsigned              busy_turns; /* since it looked around */
         unsigned              look_turns; /* after how many it does */
         bool                  no_room;    /* MHD could not send the head of an answer */

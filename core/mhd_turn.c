@@ -3,7 +3,7 @@
  *
  * MHD_epoll() asks again, without resetting its time-out, as long as epoll_wait() returns a full
  * array of 128 events. With a multiple of 128 ready it sleeps on them. So MHD may sleep only while
- * it has fewer descriptors than that; else it is called without a wait and poll() sleeps.
+ * it has fewer descriptors than that; else poll() sleeps, and it is called without a wait.
  */
 #include <microhttpd.h>
 
@@ -72,7 +72,7 @@ static WEIR__COLD int next_timer_ms(const struct weir__mhd *mhd)
                                ms_until(weir__wait_until(mhd->loop), now)));
 }
 
-/* Is MHD ready to go on without another event? */
+/* Is MHD ready to go on without another event? Of what `stirred` tells it says nothing. */
 static bool is_pending(const struct weir__mhd *mhd)
 {
         MHD_UNSIGNED_LONG_LONG wait_ms;
@@ -108,13 +108,14 @@ void weir__mhd_turn(struct weir__mhd *mhd, int wait_ms)
         if (is_timed(mhd))
                 wait_ms = shorter(wait_ms, next_timer_ms(mhd));
         mhd->callbacks = 0;
+        if (!mhd_sleeps && wait_ms != 0 && !mhd->stirred)
+                sleep_outside(mhd, wait_ms);
+        mhd->stirred = false;
         MHD_run_wait(mhd->daemon, mhd_sleeps ? wait_ms : 0);
         if (WEIR__UNLIKELY(mhd->parking))
                 weir__mhd_park(mhd);
         if (mhd->callbacks == 0 || mhd->leave_timers.first || ++mhd->busy_turns >= mhd->look_turns)
                 look_around(mhd);
-        if (!mhd_sleeps && mhd->callbacks == 0 && wait_ms != 0)
-                sleep_outside(mhd, wait_ms);
         if (is_timed(mhd))
                 expire(mhd);
 }

@@ -71,6 +71,7 @@ void weir__mhd_woke(struct weir__cell *cell, int next)
                 cell->repeats = REPEATS;
         cell->step = (uint8_t)next;
         weir__leave_waits(cell->loop->carrier, conn);
+        ((struct weir__mhd *)cell->loop->carrier)->stirred = true;
         MHD_resume_connection(conn->mhd);
 }
 

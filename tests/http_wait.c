@@ -374,3 +374,22 @@ Test(http_wait, what_no_route_takes_waits_with_its_scope)
         client_expect_alive(&client);
         client_close(&client);
 }
+
+/* libmicrohttpd does not say that it has something to do for a request that goes on. */
+Test(http_wait, requests_go_on_however_many_connections_there_are)
+{
+        struct client idle[200];
+
+        for (int i = 0; i < 200; i++)
+                idle[i] = client_to(app);
+        for (int i = 0; i < 500; i++) {
+                struct client client = client_to(app);
+
+                client_send(&client, "GET /hold HTTP/1.1\r\n" H "\r\n");
+                answer_next("held");
+                client_expect(&client, 200, "held");
+                client_close(&client);
+        }
+        for (int i = 0; i < 200; i++)
+                client_close(&idle[i]);
+}
