@@ -98,7 +98,8 @@ struct weir__mhd {
         struct weir__timers   short_timers; /* 2 s: swallowing */
         struct weir__timers   leave_timers;
         struct weir__timers   watches;     /* all connections */
-        int                   watch_fd;    /* a timer, in the set of MHD */
+        int                   watch_fd;    /* a timer, in the set of MHD... */
+        uint64_t              watch_ns;    /* ...and what it is set to; 0: nothing */
         struct weir__lingers  lingers;     /* their set is in that of MHD */
         struct weir__cell    *pushes;      /* streams that have left MHD: push.c */
         unsigned              n_pushes;

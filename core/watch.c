@@ -52,11 +52,13 @@ static uint64_t period_of(const struct weir_options *o)
         return period < MIN_PERIOD_NS ? MIN_PERIOD_NS : period;
 }
 
-static void arm(const struct weir__mhd *mhd, uint64_t at_ns)
+/* Whatever has woken the loop: until the next look is set, the timer does so again. */
+static void arm(struct weir__mhd *mhd, uint64_t at_ns)
 {
         struct itimerspec at = { .it_value = { .tv_sec = (time_t)(at_ns / 1000000000),
                                                .tv_nsec = (long)(at_ns % 1000000000) } };
 
+        mhd->watch_ns = at_ns;
         timerfd_settime(mhd->watch_fd, TFD_TIMER_ABSTIME, &at, NULL);
 }
 
@@ -237,7 +239,7 @@ static bool look(struct weir__mhd *mhd, struct weir__conn *conn, uint64_t now_ns
 
 bool weir__watch_init(struct weir__mhd *mhd)
 {
-        struct epoll_event event = { .events = EPOLLIN | EPOLLET }; /* MHD passes over ptr NULL */
+        struct epoll_event event = { .events = EPOLLIN }; /* MHD passes over ptr NULL */
 
         mhd->watches.after_ns = period_of(&mhd->loop->app->options);
         mhd->watch_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
@@ -285,6 +287,6 @@ void weir__watch_turn(struct weir__mhd *mhd, uint64_t now_ns)
                 if (look(mhd, conn, now_ns))
                         weir__timer_set(&mhd->watches, timer, now_ns);
         }
-        if (looks && mhd->watches.first)
-                arm(mhd, mhd->watches.first->due_ns);
+        if (mhd->watch_ns && mhd->watch_ns <= now_ns)
+                arm(mhd, mhd->watches.first ? mhd->watches.first->due_ns : 0);
 }
