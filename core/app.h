@@ -49,7 +49,7 @@ struct weir {
 
 struct weir__networks;
 
-#define WEIR__BACKLOG 4096 /* by default */
+#define WEIR__BACKLOG 65535 /* by default: what the kernel allows is less */
 
 struct weir__listen {
         struct weir__listen       *next;

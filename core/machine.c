@@ -13,6 +13,7 @@
 #include <weir/machine.h>
 
 #define MAX_FINDINGS     8
+#define USUAL_BACKLOG    4096 /* what kernels allow since 5.4 */
 #define CONNECTION_EXTRA 1400 /* bytes of a connection beside connection_memory */
 
 /* The findings so far. */
@@ -100,14 +101,14 @@ static void check_memory(struct list *list, struct weir_machine_finding *spare)
 
 /* ---- The kernel's queues of clients. ---- */
 
-/* The longest backlog that a listener asks for; of TCP alone, or 0. */
+/* The longest backlog that a listener asks for, or is good with; of TCP alone, or 0. */
 static uint64_t longest_backlog(const struct weir__app *app, bool tcp)
 {
-        uint64_t longest = app->listens ? 0 : WEIR__BACKLOG;
+        uint64_t longest = app->listens ? 0 : USUAL_BACKLOG;
 
         for (const struct weir__listen *listen = app->listens; listen; listen = listen->next) {
                 int backlog = listen->options.backlog;
-                uint64_t wants = backlog > 0 ? (uint64_t)backlog : WEIR__BACKLOG;
+                uint64_t wants = backlog > 0 ? (uint64_t)backlog : USUAL_BACKLOG;
 
                 if (tcp && listen->address && !strncmp(listen->address, "unix:", 5))
                         continue;

@@ -264,7 +264,7 @@ WEIR_API struct weir_static *weir_static(struct weir *scope, int status, const c
 /* ---- Listeners. ---- */
 
 struct weir_listen_options {
-        int         backlog;          /* 0: 4096, which the kernel cuts to net.core.somaxconn     */
+        int         backlog;          /* 0: as long as net.core.somaxconn allows                  */
         unsigned    unix_mode;        /* permission bits of a unix socket; 0: 0660                */
         bool        proxy_protocol;   /* each connection starts with a header, version 1 or 2     */
         const char *trusted_proxies;  /* networks it is taken from; NULL: wherever it comes from  */
