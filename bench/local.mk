@@ -1,5 +1,7 @@
 # bench/local.mk - benchmark programs: built by "make bench" only, run by ./dev bench.
 benches = \
+  bench/async \
+  bench/crowd \
   bench/json \
   bench/load \
   bench/mallocs \
@@ -28,13 +30,17 @@ bench_streams_SOURCES = bench/streams.c bench/peers.h
 bench_streams_LDADD = libweir.la
 bench_streams_LDFLAGS = $(AM_LDFLAGS) -no-install
 
+bench_async_LDADD = libweir.la
+bench_async_LDFLAGS = $(AM_LDFLAGS) -no-install
+
 # The peers.
+bench_crowd_LDADD =
 bench_load_LDADD =
 bench_serve_raw_mhd_LDADD = $(MHD_LIBS)
 bench_serve_ulfius_LDADD = -lulfius $(JANSSON_LIBS) $(MHD_LIBS)
 
 EXTRA_PROGRAMS += $(benches) bench/serve_ulfius
-EXTRA_DIST     += bench/chain bench/http bench/idle bench/kit bench/run bench/serve_nginx bench/sse
+EXTRA_DIST     += bench/chain bench/http bench/idle bench/kit bench/run bench/serve_nginx bench/sse bench/storm
 
 # After "all", which a second make would build at the same time. Ulfius is there where benchmarks run (./dev bench
 # installs it), and not needed to build the rest.
