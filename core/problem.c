@@ -153,6 +153,6 @@ enum weir_flow weir_refuse(struct weir_ctx *ctx, int status, const char *fmt, ..
         va_start(args, fmt);
         flow = fail(ctx, status, fmt, args);
         va_end(args);
-        ctx->outcome = WEIR_SHED;
+        ctx->outcome = status == 504 ? WEIR_TIMEOUT : WEIR_SHED;
         return flow;
 }

@@ -27,7 +27,9 @@ libweircore_la_SOURCES += \
   middleware/range.c \
   middleware/range.h \
   middleware/sse.c \
-  middleware/timeout.c
+  middleware/timeout.c \
+  middleware/timeout_header.c \
+  middleware/timeout_header.h
 
 pkginclude_HEADERS += \
   middleware/weir/files.h \

@@ -81,23 +81,6 @@ static void wait_paused(const struct weir *app, uint64_t n)
         }
 }
 
-/* Once there is room again: the door hears of it after the gauge. */
-static struct client served_again(const struct weir *app)
-{
-        time_t end = time(NULL) + NET_TIMEOUT_S;
-
-        for (;;) {
-                struct client client = client_to(app);
-
-                client_send(&client, GET);
-                if (client_next(&client, false).status == 200)
-                        return client;
-                client_close(&client);
-                cr_assert_lt(time(NULL), end, "there is no room");
-                sched_yield();
-        }
-}
-
 /* ---- Over max_connections. ---- */
 
 Test(http_door, who_finds_no_room_is_told_503)
@@ -119,7 +102,7 @@ Test(http_door, who_finds_no_room_is_told_503)
         client_expect_alive(&first);
         client_close(&first);
         wait_open(app, 1);
-        first = served_again(app);
+        first = client_admitted(app);
         client_close(&first);
         client_close(&second);
         http_end(app);

@@ -55,6 +55,7 @@ unit_sources = \
   tests/test_stream_late.c \
   tests/test_stream_misuse.c \
   tests/test_timeout.c \
+  tests/test_timeout_header.c \
   tests/test_upload.c \
   tests/test_upload_wait.c \
   tests/test_version.c \

