@@ -70,7 +70,9 @@ static enum weir_flow say_to_all(struct weir_ctx *ctx, void *self)
 static void start_app(void)
 {
         app = http_app(2);
-        room.n = n_opened = n_closed = 0;
+        room.n = 0;
+        n_opened = 0;
+        n_closed = 0;
         weir_get(app, "/", say, "ok");
         weir_route(app, WEIR_GET, "/events", come_in, NULL,
                    &(struct weir_route_options){ .waits = true });

@@ -194,7 +194,12 @@ static inline struct weir *stream_app(const struct weir_options *options)
         bad_end = 1;
         gives_and_waits = false;
         first_text = NULL;
-        known_length = n_feeds = n_known = n_freed = n_pulls = n_ended = 0;
+        n_feeds = 0;
+        n_known = 0;
+        n_freed = 0;
+        n_pulls = 0;
+        n_ended = 0;
+        known_length = 0;
         memset(n_outcomes, 0, sizeof(n_outcomes));
         weir_listen(made, "127.0.0.1:0", NULL);
         weir_use(made, &end_seer, NULL);

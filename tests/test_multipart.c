@@ -232,6 +232,9 @@ Test(multipart, what_is_no_form_is_refused)
         weir_free(app);
 }
 
+#define TOO_LONG \
+        "; boundary=12345678901234567890123456789012345678901234567890123456789012345678901"
+
 Test(multipart, a_boundary_must_be_there_once_and_be_one)
 {
         static const char *const types[] = { "",
@@ -241,8 +244,7 @@ Test(multipart, a_boundary_must_be_there_once_and_be_one)
                                              "; boundary=\"b",
                                              "; boundary=a; boundary=b",
                                              "; boundary=a@b",
-                                             "; boundary=1234567890123456789012345678901234567890"
-                                             "1234567890123456789012345678901" };
+                                             TOO_LONG };
 
         for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
                 char request[256];
