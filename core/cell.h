@@ -181,7 +181,6 @@ struct weir__push {
         uint64_t           left;        /* of the promised length; UINT64_MAX: none is         */
         uint64_t           blocked_ns;  /* since when the kernel takes no more; 0: it does     */
         int                fd;
-        bool               on;          /* the connection is this one's                        */
         bool               chunked;
         bool               last;        /* behind `out` there is nothing                       */
         struct weir__cell *prev, *next; /* of all that the loop has                            */

@@ -147,6 +147,11 @@ static bool accept_one(struct weir__door *door, struct weir__socket *sock)
         }
         if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
                 weir__pause_begin(door, strerror(errno));
+        if (errno == EINVAL) { /* somebody else who holds it has shut it down: it stays ready */
+                weir_log(&door->app->root, WEIR_LOG_ERROR, "a listening socket was shut down");
+                epoll_ctl(door->epoll_fd, EPOLL_CTL_DEL, sock->fd, NULL);
+                return false;
+        }
         return errno == ECONNABORTED || errno == EINTR;
 }
 

@@ -58,6 +58,7 @@ static struct weir__cell *copy(struct weir__cell *cell)
         job->n_headers = cell->n_headers;
         memcpy(job->header, cell->header, cell->n_headers * sizeof(cell->header[0]));
         copy_answer(job, cell);
+        job->idle_ns = cell->idle_ns;
         job->work = (struct weir__job){ .of = cell };
         if (weir__views_move(job))
                 return job;
@@ -79,6 +80,7 @@ static struct weir__cell *renew(struct weir__cell *cell)
         memcpy(to->own, from->own, cell->plan->n_links * sizeof(uint64_t));
         memcpy(to->slot, from->slot, sizeof(to->slot));
         copy_answer(job, cell);
+        job->idle_ns = cell->idle_ns;
         job->work.done = false;
         return job;
 }
@@ -132,6 +134,7 @@ static void take_over(struct weir__cell *cell)
         ctx->outcome = job->ctx.outcome;
         ctx->flags |= job->ctx.flags & WEIR__OVERFLOW;
         ctx->deadline_ns = job->ctx.deadline_ns;
+        cell->idle_ns = job->idle_ns;
         memcpy(ctx->slot, job->ctx.slot, sizeof(ctx->slot));
         memcpy(ctx->own, job->ctx.own, cell->plan->n_links * sizeof(uint64_t));
         cell->body = job->body;

@@ -70,7 +70,6 @@ static void list(struct weir__mhd *mhd, struct weir__cell *cell)
 {
         struct weir__push *push = &cell->push;
 
-        push->on = true;
         push->next = mhd->pushes;
         if (mhd->pushes)
                 mhd->pushes->push.prev = cell;
@@ -256,12 +255,13 @@ static void sent(struct weir__cell *cell)
 static bool flush(struct weir__cell *cell)
 {
         struct weir__push *push = &cell->push;
-        bool moved = false;
+        bool moved = false, full = false;
         ssize_t n = 0;
 
         while (push->at < push->out.len) {
                 n = send(push->fd, push->out.ptr + push->at, push->out.len - push->at,
                          MSG_NOSIGNAL | MSG_DONTWAIT);
+                full = n < 0 && errno == EAGAIN;
                 if (n < 0 && errno != EINTR)
                         break;
                 push->at += n > 0 ? (size_t)n : 0;
@@ -273,7 +273,7 @@ static bool flush(struct weir__cell *cell)
                 sent(cell);
                 return true;
         }
-        if (errno == EAGAIN)
+        if (full)
                 block(cell);
         else
                 end_gone(cell);

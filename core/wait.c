@@ -115,7 +115,8 @@ static struct weir_ticket suspend(struct weir_ctx *ctx, uint64_t at_ns)
 {
         struct weir__cell *cell = request_of(ctx);
 
-        if (cell->away || !cell->may_wait || cell->waits)
+        if (cell->waits || cell->away ||
+            !cell->may_wait) /* of one that waits nothing else is known */
                 return (struct weir_ticket){ 0 };
         if (weir__is_stream(cell) ? !weir__stream_waits(cell) : cell->ctx.flags & WEIR__FAILING)
                 return (struct weir_ticket){ 0 };

@@ -51,6 +51,8 @@ struct weir_parts {
         const struct weir_multipart *route;
         struct stored          *stored;
         size_t                  n, cap;
+        uint64_t                begun; /* parts, those that are not kept too */
+        uint64_t                files; /* temporary ones                     */
         struct weir__form_scan  scan;
         char                   *text;
         size_t                  text_len, text_cap;
@@ -211,7 +213,7 @@ static enum weir_flow begin_part(struct weir_ctx *ctx, struct weir_parts *parts)
 
         if (wrong)
                 return refuse(ctx, parts, MALFORMED, wrong);
-        if (parts->n == (uint64_t)o->max_parts)
+        if (parts->begun++ == (uint64_t)o->max_parts)
                 return refuse(ctx, parts, TOO_MANY, "the form has too many parts");
         stored = add_part(parts);
         if (!stored || !add_text(parts, &stored->name, head.name) ||
@@ -221,10 +223,21 @@ static enum weir_flow begin_part(struct weir_ctx *ctx, struct weir_parts *parts)
         if (fields_are_too_large(parts))
                 return refuse(ctx, parts, TOO_LARGE, "the fields of the form are too large");
         set_views(parts, stored);
-        if (!head.filename.ptr || o->on_file)
+        return WEIR_NEXT;
+}
+
+/* Not before there is something to store, or the file is known to be one. */
+static enum weir_flow open_file(struct weir_ctx *ctx, struct weir_parts *parts,
+                                struct weir_part *part)
+{
+        const struct weir_multipart_options *o = &parts->route->options;
+
+        if (part->fd >= 0)
                 return WEIR_NEXT;
-        stored->part.fd = open_temporary(o->folder);
-        return stored->part.fd < 0 ? no_disk(ctx, parts, errno) : WEIR_NEXT;
+        if (parts->files++ == (uint64_t)o->max_files)
+                return refuse(ctx, parts, TOO_MANY, "the form has too many files");
+        part->fd = open_temporary(o->folder);
+        return part->fd < 0 ? no_disk(ctx, parts, errno) : WEIR_NEXT;
 }
 
 static enum weir_flow take_file(struct weir_ctx *ctx, struct weir_parts *parts,
@@ -232,6 +245,7 @@ static enum weir_flow take_file(struct weir_ctx *ctx, struct weir_parts *parts,
 {
         const struct weir_multipart *route = parts->route;
         struct weir_part *part = &last_of(parts)->part;
+        enum weir_flow flow;
 
         part->size += data.len;
         if (part->size > (uint64_t)route->options.max_file)
@@ -240,6 +254,9 @@ static enum weir_flow take_file(struct weir_ctx *ctx, struct weir_parts *parts,
                 set_views(parts, last_of(parts));
                 return route->options.on_file(ctx, route->self, part, data, false);
         }
+        flow = open_file(ctx, parts, part);
+        if (flow != WEIR_NEXT)
+                return flow;
         return write_all(part->fd, data) ? WEIR_NEXT : no_disk(ctx, parts, errno);
 }
 
@@ -270,18 +287,21 @@ static enum weir_flow end_part(struct weir_ctx *ctx, struct weir_parts *parts)
 {
         const struct weir_multipart *route = parts->route;
         struct stored *stored = last_of(parts);
+        enum weir_flow flow;
 
         if (is_no_file(stored)) {
-                if (stored->part.fd >= 0)
-                        close(stored->part.fd);
                 parts->n--;
                 return WEIR_NEXT;
         }
         if (!stored->filename.there)
                 return add_text(parts, &stored->value, WEIR_STR("")) ? WEIR_NEXT : no_memory(ctx);
-        if (stored->part.fd >= 0)
-                return lseek(stored->part.fd, 0, SEEK_SET) < 0 ? no_disk(ctx, parts, errno)
-                                                               : WEIR_NEXT;
+        if (!route->options.on_file) {
+                flow = open_file(ctx, parts, &stored->part);
+                if (flow != WEIR_NEXT)
+                        return flow;
+                return lseek(stored->part.fd, 0, SEEK_SET) == 0 ? WEIR_NEXT
+                                                                 : no_disk(ctx, parts, errno);
+        }
         set_views(parts, stored);
         return route->options.on_file(ctx, route->self, &stored->part, WEIR_STR(""), true);
 }
@@ -404,11 +424,12 @@ static void set_default(int64_t *option, int64_t value)
 
 static bool set_defaults(struct weir *scope, const char *pattern, struct weir_multipart_options *o)
 {
-        int64_t *limits[] = { &o->max_parts, &o->max_field, &o->max_fields, &o->max_file,
-                              &o->max_head };
+        int64_t *limits[] = { &o->max_parts,  &o->max_files, &o->max_field,
+                              &o->max_fields, &o->max_file,  &o->max_head };
         const char *folder = secure_getenv("TMPDIR");
 
         set_default(&o->max_parts, 100);
+        set_default(&o->max_files, 16);
         set_default(&o->max_field, 64 << 10);
         set_default(&o->max_fields, 1 << 20);
         set_default(&o->max_file, WEIR_INF);
@@ -450,6 +471,8 @@ struct weir_multipart *weir_multipart(struct weir *scope, const char *pattern, w
         group = weir_group(scope, "", NULL);
         own = weir_use(group, &owner, &route);
         route.options.route.on_body = on_body;
+        if (!route.options.on_file)
+                route.options.route.blocking = true; /* a disk may be slow */
         weir_route(group, route.options.method, pattern, begin, own, &route.options.route);
         return own;
 }

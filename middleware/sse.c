@@ -96,7 +96,7 @@ static bool reserve(struct weir_sse *sse, size_t more)
 
         if (sse->closing || sse->ended)
                 return false;
-        if (more > sse->most - left) {
+        if (left > sse->most || more > sse->most - left) {
                 sse->missed++;
                 sse->closing = sse->close_when_full;
                 return false;

@@ -48,6 +48,13 @@ static enum weir_flow come_in(struct weir_ctx *ctx, void *self)
         return WEIR_DONE;
 }
 
+/* Of a request that is over its deadline, which does not apply to the stream. */
+static enum weir_flow come_in_late(struct weir_ctx *ctx, void *self)
+{
+        weir_deadline(ctx, 1);
+        return come_in(ctx, self);
+}
+
 static unsigned broadcast(const struct weir_event *event)
 {
         unsigned n = 0;
@@ -77,6 +84,10 @@ static void start_app(void)
         weir_route(app, WEIR_GET, "/events", come_in, NULL,
                    &(struct weir_route_options){ .waits = true });
         weir_route(app, WEIR_GET, "/job", come_in, NULL,
+                   &(struct weir_route_options){ .waits = true, .blocking = true });
+        weir_route(app, WEIR_GET, "/late", come_in_late, NULL,
+                   &(struct weir_route_options){ .waits = true });
+        weir_route(app, WEIR_GET, "/late/job", come_in_late, NULL,
                    &(struct weir_route_options){ .waits = true, .blocking = true });
         weir_post(app, "/events", say_to_all, NULL);
         http_start(app);
@@ -125,6 +136,21 @@ static void expect_events(struct client *client, unsigned n, const char *data)
         cr_assert_not(sse_next(&reader, &event));
         client_expect_end(client);
         client_close(client);
+}
+
+static void close_all(void);
+
+Test(http_sse, a_deadline_does_not_apply_to_the_stream_wherever_it_was_opened)
+{
+        struct client late = client_to(app), job = client_to(app);
+
+        client_send(&late, "GET /late HTTP/1.1\r\n" H "\r\n");
+        client_send(&job, "GET /late/job HTTP/1.1\r\n" H "\r\n");
+        wait_for_members(2);
+        cr_assert_eq(broadcast(&(struct weir_event){ .data = WEIR_STR("on time") }), 2);
+        close_all();
+        expect_events(&late, 1, "on time");
+        expect_events(&job, 1, "on time");
 }
 
 static void close_all(void)

@@ -315,6 +315,12 @@ Test(multipart, each_limit_counts_what_it_says)
         expect_limit(&(struct weir_multipart_options){ .max_parts = 2 },
                      FORM(FIELD("a", "") FIELD("b", "") END),
                      FORM(FIELD("a", "") FIELD("b", "") FIELD("c", "") END));
+        expect_limit(&(struct weir_multipart_options){ .max_parts = 2 },
+                     FORM(AFILE("a", "", "a/b", "") FIELD("b", "") END),
+                     FORM(AFILE("a", "", "a/b", "") AFILE("a", "", "a/b", "") FIELD("c", "") END));
+        expect_limit(&(struct weir_multipart_options){ .max_files = 1 },
+                     FORM(AFILE("a", "f", "a/b", "1") FIELD("b", "") END),
+                     FORM(AFILE("a", "f", "a/b", "1") AFILE("b", "g", "a/b", "1") END));
         expect_limit(&(struct weir_multipart_options){ .max_field = 3 },
                      FORM(FIELD("a", "123") END), FORM(FIELD("a", "1234") END));
         expect_limit(&(struct weir_multipart_options){ .max_fields = 6 },

@@ -13,7 +13,8 @@
  *      weir_multipart(app, "/photos", save, self, &(struct weir_multipart_options){ 0 });
  *
  * Fields are kept in memory, files in temporary files without a name: they are gone with the
- * request, unless the handler gives them one. Where the client cuts its pieces never counts, and
+ * request, unless the handler gives them one. Since a disk may be slow, such a route is .blocking:
+ * all of it runs on workers. Where the client cuts its pieces never counts, and
  * time grows with the size of the form alone.
  */
 #ifndef WEIR_MULTIPART_H
@@ -50,7 +51,8 @@ typedef enum weir_flow weir_part_fn(struct weir_ctx *ctx, void *self, const stru
 struct weir_multipart_options {
         struct weir_route_options route; /* on_body is not yours; max_body counts all of it      */
         int           method;      /* 0: WEIR_POST                                               */
-        int64_t       max_parts;   /* 0: 100; beyond: 413                                        */
+        int64_t       max_parts;   /* 0: 100; beyond: 413. Files that were not chosen count too  */
+        int64_t       max_files;   /* temporary ones, a descriptor each; 0: 16; beyond: 413      */
         int64_t       max_field;   /* bytes of a value; 0: 64 KiB; beyond: 413                   */
         int64_t       max_fields;  /* bytes of all names and values; 0: 1 MiB; beyond: 413       */
         int64_t       max_file;    /* bytes of a file; 0: what max_body leaves; beyond: 413      */
@@ -85,7 +87,7 @@ WEIR_API int weir_part_take(struct weir_parts *parts, const struct weir_part *pa
 struct weir_multipart_stats {
         uint64_t forms;      /* that the handler has got                */
         uint64_t malformed;  /* 400                                     */
-        uint64_t too_many;   /* 413: over max_parts                     */
+        uint64_t too_many;   /* 413: over max_parts or max_files        */
         uint64_t too_large;  /* 413: over max_field, max_fields, max_file or max_head */
         uint64_t not_stored; /* 500 or 507: the disk                    */
         uint64_t reserved[3];
