@@ -265,6 +265,19 @@ const char *weir__checks_add(struct weir__checks *checks, const char *name, weir
         return NULL;
 }
 
+/* With the lock: nobody has started the checks any more. Those that hang are not waited for. */
+static void wait_ended(struct weir__checks *checks)
+{
+        struct timespec end;
+
+        clock_gettime(CLOCK_MONOTONIC, &end);
+        end.tv_sec += STOP_S;
+        pthread_cond_broadcast(&checks->cond);
+        while (checks->n_threads &&
+               pthread_cond_timedwait(&checks->cond, &checks->lock, &end) != ETIMEDOUT)
+                ;
+}
+
 bool weir__checks_start(struct weir__checks *checks)
 {
         bool ok = true;
@@ -276,26 +289,19 @@ bool weir__checks_start(struct weir__checks *checks)
                         ok = checks->check[i].has_thread || start_thread(&checks->check[i]);
                 }
         }
-        if (!ok)
-                checks->starts--;
-        pthread_cond_broadcast(&checks->cond); /* for those that were started, if it failed */
+        if (!ok && --checks->starts == 0)
+                wait_ended(checks); /* those that were started may use what the caller frees */
         pthread_mutex_unlock(&checks->lock);
         return ok;
 }
 
 unsigned weir__checks_stop(struct weir__checks *checks, const char **name)
 {
-        struct timespec end;
         unsigned hang = 0;
 
-        clock_gettime(CLOCK_MONOTONIC, &end);
-        end.tv_sec += STOP_S;
         pthread_mutex_lock(&checks->lock);
         if (--checks->starts == 0) {
-                pthread_cond_broadcast(&checks->cond);
-                while (checks->n_threads &&
-                       pthread_cond_timedwait(&checks->cond, &checks->lock, &end) != ETIMEDOUT)
-                        ;
+                wait_ended(checks);
                 hang = checks->n_threads;
         }
         for (unsigned i = 0; !checks->starts && i < checks->n; i++) {
