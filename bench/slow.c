@@ -220,12 +220,15 @@ static void wait_gone(const struct weir *app, uint64_t but)
 static void measure(const struct weir *app, struct client *client, const char *name,
                     const char *mode, const char *path)
 {
-        double alone = median_us(client, BASELINE_S, NULL), beside;
+        double alone, beside, turn_alone_us;
         uint64_t before, most = 0;
         struct weir_stats stats;
         pid_t pid;
 
         fprintf(stderr, "slow: %s ...\n", name);
+        atomic_store(&longest_turn_ns, 0);
+        alone = median_us(client, BASELINE_S, NULL);
+        turn_alone_us = (double)atomic_load(&longest_turn_ns) / 1000;
         weir_stats(app, &stats);
         before = stats.connections;
         atomic_store(&longest_turn_ns, 0);
@@ -244,6 +247,7 @@ static void measure(const struct weir *app, struct client *client, const char *n
         printf("slow_%s_failed %u requests\n", name, client->failed);
         printf("slow_%s_median_ratio %.2f ratio\n", name, beside / alone);
         printf("slow_%s_turn_cpu_us %.0f us\n", name, (double)atomic_load(&longest_turn_ns) / 1000);
+        printf("slow_%s_turn_alone_us %.0f us\n", name, turn_alone_us); /* what the machine adds */
         printf("slow_%s_left %llu connections\n", name,
                (unsigned long long)(connections_open(app) - 1));
         fprintf(stderr,

@@ -29,6 +29,7 @@
 
 #define CANCEL_NS       2000000000ull /* for connections that were cut to be noticed */
 #define CANCEL_TURN_MS  10
+#define ARRIVALS_A_TURN 16 /* that a turn takes: those who are in already want theirs */
 #define TURNS_TO_ANSWER 4 /* for the requests that waited to get their 503, before all are cut */
 
 struct weir__worker {
@@ -45,13 +46,13 @@ struct weir__worker {
         atomic_bool           has_work; /* the queue is not empty, or loop.resumed     */
         atomic_bool           done;
         _Atomic uint64_t      asked_ns; /* for a sign of life, which is still due; 0: none  */
-        pthread_mutex_t       lock;     /* guards queue, n_queue, cap_queue, and ready */
+        pthread_mutex_t       lock;     /* guards the queue, and ready                 */
         pthread_cond_t        ready_cond;
         unsigned              lost;     /* requests that are claimed when it is over   */
         bool                  ready;
         const char           *why;      /* what went wrong before it was ready         */
-        struct weir__arrival *queue;
-        unsigned              n_queue, cap_queue;
+        struct weir__arrival *queue;    /* from first_queued on                        */
+        unsigned              first_queued, n_queue, cap_queue;
 };
 
 static _Thread_local bool own_thread;
@@ -102,11 +103,22 @@ static void wake_for_resumed(struct weir__loop *loop)
         wake(worker);
 }
 
+/* Makes room at the end of the queue: by what was taken off its front, if that is much. */
 static bool grow_queue(struct weir__worker *worker)
 {
-        unsigned cap = worker->cap_queue ? 2 * worker->cap_queue : 64;
-        struct weir__arrival *queue = realloc(worker->queue, cap * sizeof(*queue));
+        unsigned gone = worker->first_queued;
 
+        unsigned cap = worker->cap_queue ? 2 * worker->cap_queue : 64;
+        struct weir__arrival *queue;
+
+        if (gone && gone >= worker->n_queue / 2) {
+                worker->n_queue -= gone;
+                memmove(worker->queue, worker->queue + gone,
+                        worker->n_queue * sizeof(*worker->queue));
+                worker->first_queued = 0;
+                return true;
+        }
+        queue = realloc(worker->queue, cap * sizeof(*queue));
         if (!queue)
                 return false;
         worker->queue = queue;
@@ -173,20 +185,26 @@ const struct weir__counters *weir__worker_counters(const struct weir__worker *wo
 /* Gives the sockets of the queue to MHD. The lock is never held over that. */
 static void take_arrivals(struct weir__worker *worker)
 {
-        struct weir__arrival *queue;
+        struct weir__arrival batch[ARRIVALS_A_TURN];
         unsigned n;
 
         pthread_mutex_lock(&worker->lock);
-        queue = worker->queue;
-        n = worker->n_queue;
-        worker->queue = NULL;
-        worker->n_queue = worker->cap_queue = 0;
-        atomic_store(&worker->has_work, false);
+        n = worker->n_queue - worker->first_queued;
+        atomic_store(&worker->has_work, n > ARRIVALS_A_TURN);
+        if (n > ARRIVALS_A_TURN)
+                n = ARRIVALS_A_TURN;
+        if (n)
+                memcpy(batch, worker->queue + worker->first_queued, n * sizeof(*batch));
+        worker->first_queued += n;
+        if (worker->first_queued == worker->n_queue) {
+                free(worker->queue);
+                worker->queue = NULL;
+                worker->first_queued = worker->n_queue = worker->cap_queue = 0;
+        }
         pthread_mutex_unlock(&worker->lock);
         worker->known += n;
         for (unsigned i = 0; i < n; i++)
-                weir__mhd_add(worker->mhd, &queue[i]);
-        free(queue);
+                weir__mhd_add(worker->mhd, &batch[i]);
 }
 
 /* Takes back the write of a waker; one that is still on its way is for the next turn. */
@@ -277,7 +295,7 @@ static void serve(struct weir__worker *worker)
                 if (mode == WEIR__CANCEL) /* some may have begun to since */
                         weir__wait_stop(&worker->loop);
                 if (mode >= WEIR__DRAIN && weir__mhd_connections(worker->mhd) == 0 &&
-                    !worker->loop.jobs)
+                    !worker->loop.jobs && !atomic_load(&worker->has_work))
                         return;
                 if (mode == WEIR__CANCEL && now_ns() > give_up_ns)
                         return;
@@ -298,11 +316,11 @@ static void say_ready(struct weir__worker *worker)
 /* What came too late to be served. */
 static void drop_queue(struct weir__worker *worker)
 {
-        for (unsigned i = 0; i < worker->n_queue; i++) {
+        for (unsigned i = worker->first_queued; i < worker->n_queue; i++) {
                 close(worker->queue[i].fd);
                 weir__client_leave(worker->queue[i].client, &worker->loop.counters);
         }
-        worker->n_queue = 0;
+        worker->first_queued = worker->n_queue = 0;
 }
 
 static void *run(void *arg)

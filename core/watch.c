@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #define LOOKS_PER_LIMIT 8
-#define LOOKS_PER_TURN  16 /* others want theirs; what is left is due at once */
+#define LOOKS_PER_TURN  8  /* others want theirs; what is left is due at once */
 #define MIN_PERIOD_NS   20000000ull   /* 20 ms */
 #define MAX_PERIOD_NS   5000000000ull /* 5 s   */
 
