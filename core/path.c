@@ -113,13 +113,13 @@ static inline bool is_dots(struct weir_str seg)
                (seg.len == 2 && seg.ptr[0] == '.' && seg.ptr[1] == '.');
 }
 
-/* Ends the path at segment i, which becomes empty. */
+/* Ends the path at segment i, which becomes empty. A gap before it stays one. */
 static enum weir__path_status stop(struct weir__path *path, uint32_t i,
                                    enum weir__path_status status)
 {
         path->n = i + 1;
         path->cut[i + 1] = path->cut[i] + 1;
-        path->has_gap = path->needs_shadow = false;
+        path->needs_shadow = false;
         path->plain = i == 0;
         return status;
 }
@@ -324,10 +324,10 @@ enum weir__path_status weir__path_decode(struct weir__path *path, char *shadow,
         else
                 weir__store8(path->head, gather(shadow, path->len));
         if (status != WEIR__PATH_OK)
-                return stop(path, path->n, status);
+                stop(path, path->n, status);
         find_gap(path);
         path->plain = !path->has_gap && (path->n == 1 || !weir__path_ends_empty(path));
-        return WEIR__PATH_OK;
+        return status;
 }
 
 bool weir__path_toggle_slash(struct weir__path *path)

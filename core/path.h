@@ -48,7 +48,8 @@ struct weir__path {
 /*
  * Splits `raw` (which starts with '/') and, when there is nothing to decode, is done. With
  * needs_shadow set the caller gets raw.len bytes and calls weir__path_decode() next. What is not
- * OK leaves a path that ends before the fault, with an empty segment in its place.
+ * OK leaves a path that ends before the fault, with an empty segment in its place, and with the
+ * gaps that it had before.
  */
 enum weir__path_status weir__path_split(struct weir__path *path, struct weir_str raw,
                                         const struct weir__path_rules *rules);

@@ -335,6 +335,25 @@ Test(path, that_is_bad_ends_before_the_fault)
         }
 }
 
+Test(path, that_ends_before_a_fault_keeps_the_gap_before_it)
+{
+        const char *const gaps[] = { "/x//b/.", "/%41//b/.", "/%41//b/%", "//..", "/%41//%00/c" };
+        const char *const none[] = { "/x/b/.", "/%41/b/%", "/.", "/%00", "/x/.//a" };
+
+        for (size_t i = 0; i < sizeof(gaps) / sizeof(gaps[0]); i++) {
+                struct subject s = read_bytes(gaps[i], strlen(gaps[i]), &strict);
+
+                cr_expect(s.status == WEIR__PATH_BAD && s.path.has_gap, "%s", gaps[i]);
+                drop(&s);
+        }
+        for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
+                struct subject s = read_bytes(none[i], strlen(none[i]), &strict);
+
+                cr_expect(s.status == WEIR__PATH_BAD && !s.path.has_gap, "%s", none[i]);
+                drop(&s);
+        }
+}
+
 Test(path, can_end_at_its_gap)
 {
         struct subject s = read_bytes("/a/b//c", 7, &strict);
