@@ -8,10 +8,13 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static inline void require(bool ok)
+/* Says what did not hold: after the optimizer the trace names the function alone. */
+#define require(ok) ((ok) ? (void)0 : refuted(__FILE__, __LINE__, #ok))
+
+_Noreturn static inline void refuted(const char *file, int line, const char *claim)
 {
-        if (!ok)
-                abort();
+        fprintf(stderr, "%s:%d: not so: %s\n", file, line, claim);
+        abort();
 }
 
 /* The byte that two hexadecimal digits make, read as slowly as the decoders are quick; or -1. */
