@@ -333,6 +333,12 @@ bool weir__wire_fields(struct weir__cell *cell, struct weir__buf *out);
 /* Appends a whole answer that closes its connection; false without memory or for a stream. */
 bool weir__wire(struct weir__cell *cell, struct weir__buf *out);
 
+/*
+ * Sends an answer to a request of which nothing is known, not even its method: so it has no body,
+ * and closes its connection. `fields` are lines with their ends, few. False: it did not go.
+ */
+bool weir__wire_bare(int fd, const struct weir__clock *clock, int status, const char *fields);
+
 /* The reason phrase of a status (RFC 9110 15), "" for one that has none. */
 const char *weir__status_title(int status);
 

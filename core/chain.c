@@ -14,7 +14,7 @@ void weir__chain_no_answer(struct weir__cell *cell, const struct weir__link *lin
         struct weir_ctx *ctx = &cell->ctx;
 
         weir_log(weir_app(ctx), WEIR_LOG_ERROR, "%s %.*s: %s returned %s without %s", ctx->pattern,
-                 WEIR_FMT(ctx->method_name), link->mw ? link->mw->name : "the handler",
+                 WEIR_FMT(ctx->method_name), weir__link_name(link),
                  flow == WEIR_NEXT   ? "WEIR_NEXT"
                  : flow == WEIR_DONE ? "WEIR_DONE"
                                      : "WEIR_WAIT",

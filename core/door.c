@@ -124,6 +124,13 @@ void weir__door_hand_over(struct weir__door *door, const struct weir__socket *so
         weir__door_refuse(door, arrival->fd);
 }
 
+/* A socket that others hold open too would stay in the set. */
+static void close_socket(struct weir__door *door, struct weir__socket *sock)
+{
+        epoll_ctl(door->epoll_fd, EPOLL_CTL_DEL, sock->fd, NULL);
+        weir__listen_close(sock);
+}
+
 /* Accepts one; false when there is none or it cannot be. */
 static bool accept_one(struct weir__door *door, struct weir__socket *sock)
 {
@@ -147,9 +154,10 @@ static bool accept_one(struct weir__door *door, struct weir__socket *sock)
         }
         if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
                 weir__pause_begin(door, strerror(errno));
-        if (errno == EINVAL) { /* somebody else who holds it has shut it down: it stays ready */
-                weir_log(&door->app->root, WEIR_LOG_ERROR, "a listening socket was shut down");
-                epoll_ctl(door->epoll_fd, EPOLL_CTL_DEL, sock->fd, NULL);
+        if (errno == EINVAL) { /* it would be ready for ever */
+                weir_log(&door->app->root, WEIR_LOG_ERROR,
+                         "a listening socket was shut down by another process that has it");
+                close_socket(door, sock);
                 return false;
         }
         return errno == ECONNABORTED || errno == EINTR;
@@ -204,13 +212,6 @@ void weir__door_run(struct weir__door *door, int wait_ms)
                                 take(door, what);
                 }
         } while (wait_ms < 0 || now_ms() < end_ms);
-}
-
-/* A socket that others hold open too would stay in the set. */
-static void close_socket(struct weir__door *door, struct weir__socket *sock)
-{
-        epoll_ctl(door->epoll_fd, EPOLL_CTL_DEL, sock->fd, NULL);
-        weir__listen_close(sock);
 }
 
 /* Whoever is queued is served, or told that there is no room. */

@@ -4,8 +4,6 @@
  */
 #include "door.h"
 
-#include <stdio.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #define MAX_REFUSED 32 /* at a time; those beyond may not get to read it */
@@ -15,20 +13,10 @@ bool weir__refused_init(struct weir__door *door)
         return weir__lingers_init(&door->refused, door->epoll_fd, &door->refused, &door->counters);
 }
 
-/* Nothing is known of the request, not even its method: so there is no body. */
 void weir__door_refuse(struct weir__door *door, int fd)
 {
-        const struct weir__clock *clock = &weir__system_clock;
-        char date[WEIR__DATE_LEN], text[200];
-        int len;
-
-        weir__date_format(date, clock->wall_ns(clock->arg) / 1000000000);
-        len = snprintf(text, sizeof(text),
-                       "HTTP/1.1 503 Service Unavailable\r\nDate: %.*s\r\nRetry-After: 1\r\n"
-                       "Connection: close\r\nContent-Length: 0\r\n\r\n",
-                       WEIR__DATE_LEN, date);
         if (door->app->options.over_connections == WEIR_OVER_REFUSE ||
-            send(fd, text, (size_t)len, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+            !weir__wire_bare(fd, &weir__system_clock, 503, "Retry-After: 1\r\n"))
                 close(fd);
         else
                 weir__linger_add(&door->refused, fd, MAX_REFUSED, weir__now(&weir__system_clock));

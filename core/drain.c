@@ -34,7 +34,7 @@ static bool stays(const struct weir__mhd *mhd, struct weir__conn *conn, uint64_t
 {
         if (conn->shut)
                 return false;
-        if (quiet_ms(mhd, conn, now_ns) < QUIET_MS || weir__mhd_has_unread(conn))
+        if (quiet_ms(mhd, conn, now_ns) < QUIET_MS || weir__has_unread(conn->fd))
                 return true;
         weir__conn_shut(conn, SHUT_RDWR);
         return false;

@@ -277,7 +277,7 @@ unsigned weir__jobs_lost(struct weir__loop *loop)
 
                 weir_log(&loop->app->root, WEIR_LOG_ERROR,
                          "%s %.*s: %s has not returned: its memory stays", job->ctx.pattern,
-                         WEIR_FMT(job->ctx.method_name), link->mw ? link->mw->name : "the handler");
+                         WEIR_FMT(job->ctx.method_name), weir__link_name(link));
                 n++;
         }
         return n;

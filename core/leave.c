@@ -51,11 +51,11 @@ void weir__leave_forget(struct weir__mhd *mhd, struct weir__conn *conn)
 }
 
 /* Behind its end nothing more comes: what is empty now stays empty. */
-bool weir__mhd_has_unread(const struct weir__conn *conn)
+bool weir__has_unread(int fd)
 {
         char byte;
 
-        return recv(conn->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+        return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
 /* Its request waits, and goes on doing so: epoll tells of a reset without being asked. */
@@ -75,7 +75,7 @@ static void push(struct weir__mhd *mhd, struct weir__conn *conn, uint64_t now_ns
                         watch_reset(mhd, conn);
                 else
                         weir__wait_left(conn->cell);
-        } else if (weir__mhd_has_unread(conn))
+        } else if (weir__has_unread(conn->fd))
                 weir__timer_set(&mhd->leave_timers, &conn->leave, now_ns);
         else
                 shutdown(conn->fd, SHUT_RD);

@@ -107,7 +107,6 @@ static void wake_for_resumed(struct weir__loop *loop)
 static bool grow_queue(struct weir__worker *worker)
 {
         unsigned gone = worker->first_queued;
-
         unsigned cap = worker->cap_queue ? 2 * worker->cap_queue : 64;
         struct weir__arrival *queue;
 

@@ -34,8 +34,23 @@ static struct weir_machine_finding *add(struct list *list, struct weir_machine_f
         return finding;
 }
 
-#define TEXT(finding, ...) snprintf((finding)->text, sizeof((finding)->text), __VA_ARGS__)
-#define MEND(finding, ...) snprintf((finding)->mend, sizeof((finding)->mend), __VA_ARGS__)
+static void WEIR_PRINTF(2, 3) say(struct weir_machine_finding *finding, const char *fmt, ...)
+{
+        va_list args;
+
+        va_start(args, fmt);
+        vsnprintf(finding->text, sizeof(finding->text), fmt, args);
+        va_end(args);
+}
+
+static void WEIR_PRINTF(2, 3) mend(struct weir_machine_finding *finding, const char *fmt, ...)
+{
+        va_list args;
+
+        va_start(args, fmt);
+        vsnprintf(finding->mend, sizeof(finding->mend), fmt, args);
+        va_end(args);
+}
 
 /* ---- This process. ---- */
 
@@ -50,14 +65,14 @@ static void check_files(struct list *list, struct weir_machine_finding *spare)
         if (!most || getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= wants)
                 return;
         finding = add(list, spare, "open_files", wants, limit.rlim_cur);
-        TEXT(finding,
+        say(finding,
              "max_connections is %" PRIu64 ", but this process may open %" PRIu64 " files: once "
              "they are, new connections wait",
              most, (uint64_t)limit.rlim_cur);
         if (limit.rlim_max >= wants)
-                MEND(finding, "ulimit -n %" PRIu64, wants);
+                mend(finding, "ulimit -n %" PRIu64, wants);
         else
-                MEND(finding, "LimitNOFILE=%" PRIu64 " in the unit, or ulimit -n as root", wants);
+                mend(finding, "LimitNOFILE=%" PRIu64 " in the unit, or ulimit -n as root", wants);
 }
 
 static void check_cpus(struct list *list, struct weir_machine_finding *spare)
@@ -69,11 +84,11 @@ static void check_cpus(struct list *list, struct weir_machine_finding *spare)
         if (loops <= cpus)
                 return;
         finding = add(list, spare, "cpus", loops, cpus);
-        TEXT(finding,
+        say(finding,
              "%u loops share %u CPU%s, by affinity or the quota of the control group: when busy "
              "they hold each other up",
              loops, cpus, cpus == 1 ? "" : "s");
-        MEND(finding, "set .loops to %u", cpus);
+        mend(finding, "set .loops to %u", cpus);
 }
 
 /* What descriptors allow is no promise to have that many connections, unless somebody set it. */
@@ -91,11 +106,11 @@ static void check_memory(struct list *list, struct weir_machine_finding *spare)
         if (wants <= has)
                 return;
         finding = add(list, spare, "memory", wants, has);
-        TEXT(finding,
+        say(finding,
              "%" PRIu64 " connections take %" PRIu64 " MiB, but there are %" PRIu64 " MiB of "
              "memory: before they are all open, the process may be killed",
              most, wants >> 20, has >> 20);
-        MEND(finding, "set .max_connections to %" PRIu64 ", or .connection_memory to less",
+        mend(finding, "set .max_connections to %" PRIu64 ", or .connection_memory to less",
              has / 2 / each);
 }
 
@@ -126,11 +141,11 @@ static void check_backlog(struct list *list, struct weir_machine_finding *spare)
             has >= wants)
                 return;
         finding = add(list, spare, "backlog", wants, has);
-        TEXT(finding,
+        say(finding,
              "%" PRIu64 " clients are to fit into the backlog, but the kernel keeps %" PRIu64
              " (net.core.somaxconn): in a rush the others try again a second later",
              wants, has);
-        MEND(finding, "sysctl -w net.core.somaxconn=%" PRIu64, wants);
+        mend(finding, "sysctl -w net.core.somaxconn=%" PRIu64, wants);
 }
 
 /* With cookies a full queue of handshakes loses nobody. */
@@ -145,12 +160,12 @@ static void check_handshakes(struct list *list, struct weir_machine_finding *spa
             has >= wants)
                 return;
         finding = add(list, spare, "handshakes", wants, has);
-        TEXT(finding,
+        say(finding,
              "%" PRIu64 " clients may connect at once, but %" PRIu64 " handshakes fit into the "
              "kernel's queue (net.ipv4.tcp_max_syn_backlog) and SYN cookies are off: a flood keeps "
              "all others out",
              wants, has);
-        MEND(finding, "sysctl -w net.ipv4.tcp_syncookies=1");
+        mend(finding, "sysctl -w net.ipv4.tcp_syncookies=1");
 }
 
 /* ---- All. ---- */

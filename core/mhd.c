@@ -266,7 +266,7 @@ static bool is_to_linger(const struct weir__conn *conn, const struct weir__cell 
 {
         if (end != WEIR__SENT)
                 return end == WEIR__REFUSED;
-        return cell->linger || (cell->answer.close && weir__mhd_has_unread(conn));
+        return cell->linger || (cell->answer.close && weir__has_unread(conn->fd));
 }
 
 /* Anything but an answer that went out whole, on a connection that goes on. */

@@ -225,7 +225,7 @@ void weir__leave_waits(struct weir__mhd *mhd, struct weir__conn *conn);
 void weir__leave_turn(struct weir__mhd *mhd, uint64_t now_ns);
 
 /* Has something come that MHD has not read? */
-bool weir__mhd_has_unread(const struct weir__conn *conn);
+bool weir__has_unread(int fd);
 /* ---- push.c: the connection of a stream that waits leaves MHD. ---- */
 
 #define WEIR__PUSH_MAX 16376 /* bytes that a stream which may wait is asked for at once */

@@ -30,6 +30,12 @@ struct weir__link {
                                                 on_request calls, or has the crew call */
 };
 
+/* Whose hook it is, for log lines. */
+static inline const char *weir__link_name(const struct weir__link *link)
+{
+        return link->mw ? link->mw->name : "the handler";
+}
+
 /* A hook that runs on the way back, and the link it belongs to. */
 struct weir__hook {
         weir_hook_fn *fn; /* NULL ends a list */

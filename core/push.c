@@ -86,8 +86,6 @@ static void unlist(struct weir__mhd *mhd, struct weir__cell *cell)
         if (push->next)
                 push->next->push.prev = push->prev;
         mhd->n_pushes--;
-        weir__client_leave(push->whose, &mhd->loop->counters);
-        weir__count_by(&mhd->loop->counters, WEIR__STAT(connections_open), (uint64_t)-1);
 }
 
 /* ---- Blocking: the kernel takes no more. ---- */
@@ -160,18 +158,12 @@ static void drop(struct weir__cell *cell)
 }
 
 /* A socket with unread data is reset when it is closed, which can overtake what was sent. */
-static bool has_unread(int fd)
-{
-        char byte;
-
-        return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
-}
-
 static void end(struct weir__cell *cell, enum weir__end how)
 {
         struct weir__mhd *mhd = mhd_of(cell);
+        struct weir__client *whose = cell->push.whose;
         int fd = cell->push.fd;
-        bool linger = how == WEIR__SENT && (cell->linger || has_unread(fd));
+        bool linger = how == WEIR__SENT && (cell->linger || weir__has_unread(fd));
 
         weir__due_cancel(&cell->loop->dues, &cell->wait.due);
         set_blocked(cell, 0);
@@ -179,6 +171,8 @@ static void end(struct weir__cell *cell, enum weir__end how)
         epoll_ctl(mhd->push_fd, EPOLL_CTL_DEL, fd, NULL); /* a child may hold it open */
         unlist(mhd, cell);
         weir__stream_end(cell, how);
+        weir__client_leave(whose, &mhd->loop->counters); /* last: who sees it gone sees it ended */
+        weir__count_by(&mhd->loop->counters, WEIR__STAT(connections_open), (uint64_t)-1);
         if (linger) {
                 weir__mhd_linger(mhd, fd);
                 return;

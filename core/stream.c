@@ -3,18 +3,12 @@
 #include "hint.h"
 #include "wait.h"
 
-static const char *holder(const struct weir__cell *cell)
-{
-        const struct weir__link *link = &cell->ctx.links[cell->ctx.at];
-
-        return link->mw ? link->mw->name : "the handler";
-}
-
 /* The app's mistake: it is logged and counted, and the stream breaks off. */
 static WEIR__COLD void misuse(struct weir__cell *cell, const char *what)
 {
         weir_log(&cell->app->root, WEIR_LOG_ERROR, "%s %.*s: the stream of %s %s",
-                 cell->ctx.pattern, WEIR_FMT(cell->ctx.method_name), holder(cell), what);
+                 cell->ctx.pattern, WEIR_FMT(cell->ctx.method_name),
+                 weir__link_name(&cell->ctx.links[cell->ctx.at]), what);
         WEIR__COUNT(cell->loop, bad_answers);
 }
 

@@ -115,8 +115,9 @@ static struct weir_ticket suspend(struct weir_ctx *ctx, uint64_t at_ns)
 {
         struct weir__cell *cell = request_of(ctx);
 
-        if (cell->waits || cell->away ||
-            !cell->may_wait) /* of one that waits nothing else is known */
+        if (cell->waits) /* by now others may change what comes below */
+                return (struct weir_ticket){ 0 };
+        if (cell->away || !cell->may_wait)
                 return (struct weir_ticket){ 0 };
         if (weir__is_stream(cell) ? !weir__stream_waits(cell) : cell->ctx.flags & WEIR__FAILING)
                 return (struct weir_ticket){ 0 };
@@ -147,8 +148,7 @@ static WEIR__COLD enum weir_flow end_misuse(struct weir__cell *cell, enum weir_f
 
         weir_log(weir_app(&cell->ctx), WEIR_LOG_ERROR,
                  "%s %.*s: %s suspended the request and returned %s, not WEIR_WAIT",
-                 cell->ctx.pattern, WEIR_FMT(cell->ctx.method_name),
-                 link->mw ? link->mw->name : "the handler",
+                 cell->ctx.pattern, WEIR_FMT(cell->ctx.method_name), weir__link_name(link),
                  flow == WEIR_NEXT ? "WEIR_NEXT" : "WEIR_DONE");
         if (!ours)
                 return WEIR_WAIT;
@@ -388,8 +388,7 @@ unsigned weir__wait_lost(struct weir__loop *loop)
                         continue;
                 weir_log(&loop->app->root, WEIR_LOG_ERROR,
                          "%s %.*s: claimed by %s, never resumed: its memory stays",
-                         cell->ctx.pattern, WEIR_FMT(cell->ctx.method_name),
-                         link->mw ? link->mw->name : "the handler");
+                         cell->ctx.pattern, WEIR_FMT(cell->ctx.method_name), weir__link_name(link));
                 n++;
         }
         return n;

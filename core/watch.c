@@ -17,7 +17,6 @@
 
 #include <linux/tcp.h>
 #include <netinet/in.h>
-#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
@@ -129,16 +128,7 @@ static void cut(struct weir__mhd *mhd, struct weir__conn *conn, size_t stat)
 /* There is no request yet that could be answered, so this is by hand. */
 static void cut_head(struct weir__mhd *mhd, struct weir__conn *conn)
 {
-        const struct weir__clock *clock = &mhd->loop->clock;
-        char date[WEIR__DATE_LEN], text[160];
-        int len;
-
-        weir__date_format(date, clock->wall_ns(clock->arg) / 1000000000);
-        len = snprintf(text, sizeof(text),
-                       "HTTP/1.1 408 Request Timeout\r\nDate: %.*s\r\n"
-                       "Connection: close\r\nContent-Length: 0\r\n\r\n",
-                       WEIR__DATE_LEN, date);
-        send(conn->fd, text, (size_t)len, MSG_NOSIGNAL | MSG_DONTWAIT); /* it may be gone */
+        weir__wire_bare(conn->fd, &mhd->loop->clock, 408, ""); /* the client may be gone */
         cut(mhd, conn, WEIR__STAT(header_timeouts));
 }
 

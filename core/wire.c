@@ -2,6 +2,7 @@
 #include "cell.h"
 
 #include <stdio.h>
+#include <sys/socket.h>
 
 static bool append(struct weir__pool *pool, struct weir__buf *out, const char *text, size_t len)
 {
@@ -49,4 +50,17 @@ bool weir__wire(struct weir__cell *cell, struct weir__buf *out)
         return append(pool, out, head, (size_t)len) && weir__wire_fields(cell, out) &&
                append(pool, out, "\r\n", 2) &&
                append(pool, out, body.ptr, sends_body ? body.len : 0);
+}
+
+bool weir__wire_bare(int fd, const struct weir__clock *clock, int status, const char *fields)
+{
+        char date[WEIR__DATE_LEN], text[256];
+        int len;
+
+        weir__date_format(date, clock->wall_ns(clock->arg) / 1000000000);
+        len = snprintf(text, sizeof(text),
+                       "HTTP/1.1 %d %s\r\nDate: %.*s\r\n%s"
+                       "Connection: close\r\nContent-Length: 0\r\n\r\n",
+                       status, weir__status_title(status), WEIR__DATE_LEN, date, fields);
+        return send(fd, text, (size_t)len, MSG_NOSIGNAL | MSG_DONTWAIT) == len;
 }

@@ -91,6 +91,43 @@ Test(http_inherit, a_tcp_socket_is_served_and_its_port_known)
         close(fd);
 }
 
+static atomic_uint n_shut;
+
+static void count_shut(void *arg, enum weir_level level, const char *line)
+{
+        (void)arg, (void)level;
+        atomic_fetch_add(&n_shut, strstr(line, "was shut down") != NULL);
+}
+
+Test(http_inherit, one_that_somebody_shuts_down_is_given_up_once_and_the_others_are_served)
+{
+        struct weir *app = weir_new(&(struct weir_options){ .loops = 1, .log = count_shut });
+        time_t end = time(NULL) + NET_TIMEOUT_S;
+        struct client client;
+        uint16_t port;
+        char address[32];
+        int fd = listening_tcp(&port);
+
+        snprintf(address, sizeof(address), "fd:%d", fd);
+        weir_listen(app, "127.0.0.1:0", NULL);
+        weir_listen(app, address, NULL);
+        weir_get(app, "/", say, "ok");
+        http_start(app);
+        shutdown(fd, SHUT_RDWR);
+        while (!atomic_load(&n_shut)) {
+                cr_assert_lt(time(NULL), end, "nobody has noticed");
+                sched_yield();
+        }
+        for (int i = 0; i < 50; i++) { /* each wakes the door */
+                client = client_to(app);
+                client_expect_alive(&client);
+                client_close(&client);
+        }
+        http_end(app);
+        cr_assert_eq(n_shut, 1);
+        close(fd);
+}
+
 Test(http_inherit, a_unix_socket_is_served_and_its_file_stays)
 {
         char *path = new_path("sock");
