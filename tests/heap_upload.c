@@ -3,20 +3,9 @@
  *
  * As in heap.c, every call of the heap fails once.
  */
-#include "heap.h"
-#include "net.h"
+#include "heap_net.h"
 #include <weir/json.h>
 #include <weir/multipart.h>
-#include <weir/weir.h>
-
-static void check(bool ok, const char *what, const char *detail)
-{
-        if (ok)
-                return;
-        atomic_store(&fail_at, 0);
-        printf("heap_upload: %s: %s\n", what, detail);
-        exit(1);
-}
 
 /* ---- The app. ---- */
 
@@ -60,11 +49,6 @@ static enum weir_flow answer(struct weir_ctx *ctx, void *self)
         return weir_text(ctx, 200, "lines");
 }
 
-static void drop_log(void *arg, enum weir_level level, const char *line)
-{
-        (void)arg, (void)level, (void)line;
-}
-
 static struct weir *make_app(void)
 {
         struct weir *app = weir_new(
@@ -96,24 +80,6 @@ static const char *const asks[] = {
         POST("/block") "Content-Length: 5\r\n\r\nhello",
 };
 
-static void takes_nothing(uint16_t port, const char *request)
-{
-        int fd = net_connect(port);
-        unsigned long before = 0;
-        char buf[4096], text[64];
-
-        for (int i = 0; i < 1100; i++) {
-                if (i == 100)
-                        before = atomic_load(&calls);
-                check(net_send(fd, request, strlen(request)) &&
-                              net_read_answer(fd, buf, sizeof(buf)) > 0 && net_status(buf) == 200,
-                      request, buf);
-        }
-        snprintf(text, sizeof(text), "%lu calls in 1000 requests", atomic_load(&calls) - before);
-        check(atomic_load(&calls) == before, request, text);
-        close(fd);
-}
-
 static void test_zero(void)
 {
         struct weir *app = make_app();
@@ -143,56 +109,28 @@ static const char *const visits[] = {
                        "5\r\n[1]\n[\r\n3\r\n2]\n\r\n0\r\n\r\n",
 };
 
-/* A visit ends with an answer, or with a closed connection; never with nothing. */
-static void visit(uint16_t port, const char *request)
-{
-        static char buf[1 << 16];
-        int fd = net_connect(port), status;
-        ssize_t n;
-        size_t len = 0;
-
-        check(fd >= 0, "cannot connect", request);
-        net_send(fd, request, strlen(request));
-        while ((n = recv(fd, buf + len, sizeof(buf) - 1 - len, 0)) > 0)
-                len += (size_t)n;
-        check(n == 0 || errno == ECONNRESET, "neither answer nor end", request);
-        buf[len] = '\0';
-        status = net_status(buf);
-        check(!len || status == 200 || status >= 500, request, buf);
-        close(fd);
-}
-
 static void live(void)
 {
         struct weir *app = make_app();
-        struct weir_stats stats;
 
         if (app && weir_start(app) == 0) {
-                for (size_t i = 0; i < sizeof(visits) / sizeof(visits[0]); i++)
-                        visit(weir_port(app, 0), visits[i]);
+                for (size_t i = 0; i < sizeof(visits) / sizeof(visits[0]); i++) {
+                        int status = visit(weir_port(app, 0), visits[i]);
+
+                        check(!status || status == 200 || status >= 500, visits[i],
+                              "an odd status");
+                }
                 check(weir_stop(app) == 0, "weir_stop()", "failed");
-                weir_stats(app, &stats);
-                check(!stats.requests_waiting && !stats.requests_in_flight &&
-                              !stats.connections_open,
-                      "weir_stop()", "something is left");
+                expect_nothing_left(app);
         }
         weir_free(app);
-}
-
-static void test_failing(bool more)
-{
-        unsigned long n = fail_each(live, more);
-
-        printf("heap_upload: %lu calls failed, one a life%s\n", n,
-               more ? ", and all behind it" : "");
-        check(n >= 100, "too few calls", "is malloc() the one above?");
 }
 
 int main(void)
 {
         test_zero();
-        test_failing(false);
-        test_failing(true);
+        test_failing(live, false);
+        test_failing(live, true);
         printf("3 passed, 0 failed\n");
         return 0;
 }

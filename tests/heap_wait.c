@@ -4,22 +4,11 @@
  * A thread answers what waits, each request in the way that its path names. As in heap.c, every
  * call of the heap fails once.
  */
-#include "heap.h"
-#include "net.h"
+#include "heap_net.h"
 #include <weir/json.h>
 #include <weir/sse.h>
-#include <weir/weir.h>
 
 #include <pthread.h>
-
-static void check(bool ok, const char *what, const char *detail)
-{
-        if (ok)
-                return;
-        atomic_store(&fail_at, 0);
-        printf("heap_wait: %s: %s\n", what, detail);
-        exit(1);
-}
 
 /* ---- Tickets, and the thread that answers for them. ---- */
 
@@ -213,11 +202,6 @@ static enum weir_flow miss(struct weir_ctx *ctx, void *self)
         return weir_wait_until(ctx, UINT64_MAX);
 }
 
-static void drop_log(void *arg, enum weir_level level, const char *line)
-{
-        (void)arg, (void)level, (void)line;
-}
-
 static struct weir *make_app(void)
 {
         static const struct weir_middleware gate = { .name = "gate",
@@ -249,24 +233,6 @@ static const char *const asks[] = {
         "GET /doze HTTP/1.1\r\n" H,
 };
 
-static void takes_nothing(uint16_t port, const char *request)
-{
-        int fd = net_connect(port);
-        unsigned long before = 0;
-        char buf[4096], text[64];
-
-        for (int i = 0; i < 1100; i++) {
-                if (i == 100)
-                        before = atomic_load(&calls);
-                check(net_send(fd, request, strlen(request)) &&
-                              net_read_answer(fd, buf, sizeof(buf)) > 0 && net_status(buf) == 200,
-                      request, buf);
-        }
-        snprintf(text, sizeof(text), "%lu calls in 1000 requests", atomic_load(&calls) - before);
-        check(atomic_load(&calls) == before, request, text);
-        close(fd);
-}
-
 static void test_zero(void)
 {
         struct weir *app = make_app();
@@ -291,25 +257,6 @@ static const char *const visits[] = {
         "GET /gate/none" CLOSE "\r\n", "POST /gate" CLOSE "Content-Length: 5\r\n\r\nhello",
 };
 
-/* A visit ends with an answer, or with a closed connection; never with nothing. */
-static void visit(uint16_t port, const char *request)
-{
-        static char buf[1 << 18];
-        int fd = net_connect(port), status;
-        ssize_t n;
-        size_t len = 0;
-
-        check(fd >= 0, "cannot connect", request);
-        net_send(fd, request, strlen(request));
-        while ((n = recv(fd, buf + len, sizeof(buf) - 1 - len, 0)) > 0)
-                len += (size_t)n;
-        check(n == 0 || errno == ECONNRESET, "neither answer nor end", request);
-        buf[len] = '\0';
-        status = net_status(buf);
-        check(!len || status == 200 || status == 404 || status >= 500, request, buf);
-        close(fd);
-}
-
 /* Sends, and leaves at once: perhaps before its request waits, or while it is claimed. */
 static void leave(uint16_t port, const char *request)
 {
@@ -319,22 +266,16 @@ static void leave(uint16_t port, const char *request)
         close(fd);
 }
 
-static void expect_nothing_left(struct weir *app)
-{
-        struct weir_stats stats;
-
-        weir_stats(app, &stats);
-        check(!stats.requests_waiting && !stats.requests_in_flight && !stats.connections_open,
-              "weir_stop()", "something is left");
-}
-
 static void live(void)
 {
         struct weir *app = make_app();
 
         if (app && weir_start(app) == 0) {
                 for (size_t i = 0; i < sizeof(visits) / sizeof(visits[0]); i++) {
-                        visit(weir_port(app, 0), visits[i]);
+                        int status = visit(weir_port(app, 0), visits[i]);
+
+                        check(!status || status == 200 || status == 404 || status >= 500, visits[i],
+                              "an odd status");
                         leave(weir_port(app, 0), visits[i]);
                 }
                 check(weir_stop(app) == 0, "weir_stop()", "failed");
@@ -344,22 +285,14 @@ static void live(void)
         weir_free(app);
 }
 
-static void test_failing(bool more)
-{
-        unsigned long n = fail_each(live, more);
-
-        printf("heap_wait: %lu calls failed, one a life%s\n", n, more ? ", and all behind it" : "");
-        check(n >= 100, "too few calls", "is malloc() the one above?");
-}
-
 int main(void)
 {
         pthread_t answers;
 
         check(pthread_create(&answers, NULL, answer_all, NULL) == 0, "pthread_create()", "failed");
         test_zero();
-        test_failing(false);
-        test_failing(true);
+        test_failing(live, false);
+        test_failing(live, true);
         printf("3 passed, 0 failed\n");
         return 0;
 }

@@ -119,6 +119,15 @@ static inline void client_close(struct client *client)
         *client = (struct client){ .fd = -1 };
 }
 
+/* Leaves by a reset. */
+static inline void client_reset(struct client *client)
+{
+        const struct linger none = { .l_onoff = 1 };
+
+        setsockopt(client->fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
+        client_close(client);
+}
+
 static inline void client_send_bytes(struct client *client, const char *data, size_t size)
 {
         cr_assert(net_send(client->fd, data, size), "cannot send: %s", strerror(errno));
@@ -133,6 +142,31 @@ static inline void client_send(struct client *client, const char *text)
 static inline bool client_try_send(struct client *client, const char *data, size_t size)
 {
         return net_send(client->fd, data, size);
+}
+
+/* POSTs the first `size` bytes of `data` in chunks of `chunk`, in one go; did all of it go? */
+static inline bool client_try_chunks(struct client *client, const char *data, const char *path,
+                                     size_t size, size_t chunk)
+{
+        char *wire = malloc(128 + size + (size / chunk + 2) * 12);
+        size_t len = (size_t)sprintf(wire,
+                                     "POST %s HTTP/1.1\r\nHost: x\r\n"
+                                     "Transfer-Encoding: chunked\r\n\r\n",
+                                     path);
+        bool ok;
+
+        for (size_t at = 0; at < size; at += chunk) {
+                size_t n = size - at < chunk ? size - at : chunk;
+
+                len += (size_t)sprintf(wire + len, "%zx\r\n", n);
+                memcpy(wire + len, data + at, n);
+                len += n;
+                len += (size_t)sprintf(wire + len, "\r\n");
+        }
+        len += (size_t)sprintf(wire + len, "0\r\n\r\n");
+        ok = client_try_send(client, wire, len);
+        free(wire);
+        return ok;
 }
 
 /*

@@ -105,27 +105,6 @@ static void send_with_length(struct client *client, const char *path, size_t siz
         client_send_bytes(client, data, size);
 }
 
-/* In chunks of `chunk` bytes. The caller checks whether all of it went. */
-static bool send_in_chunks(struct client *client, const char *path, size_t size, size_t chunk)
-{
-        char *wire = malloc(128 + size + (size / chunk + 2) * 12);
-        size_t len = (size_t)sprintf(wire, "POST %s HTTP/1.1\r\n" H TE "\r\n", path);
-        bool ok;
-
-        for (size_t at = 0; at < size; at += chunk) {
-                size_t n = size - at < chunk ? size - at : chunk;
-
-                len += (size_t)sprintf(wire + len, "%zx\r\n", n);
-                memcpy(wire + len, data + at, n);
-                len += n;
-                len += (size_t)sprintf(wire + len, "\r\n");
-        }
-        len += (size_t)sprintf(wire + len, "0\r\n\r\n");
-        ok = client_try_send(client, wire, len);
-        free(wire);
-        return ok;
-}
-
 static const size_t sizes[] = { 0,     1,     2,     999,   1000,    4095,    4096,
                                 4097,  8191,  8193,  16383, 16384,   16385,   32768,
                                 65535, 65536, 65537, 99999, 1 << 18, MIB - 1, MIB };
@@ -156,7 +135,7 @@ Test(http_body, a_body_in_chunks_arrives_as_it_was_sent)
 
                         if (sizes[i] / chunks[k] > 20000)
                                 continue;
-                        cr_assert(send_in_chunks(&client, "/", sizes[i], chunks[k]));
+                        cr_assert(client_try_chunks(&client, data, "/", sizes[i], chunks[k]));
                         expect_body(&client, sizes[i]);
                         client_close(&client);
                 }
@@ -169,7 +148,7 @@ Test(http_body, ten_megabytes_arrive_where_there_is_no_limit)
 
         send_with_length(&client, "/any", 10 * MIB + 1);
         expect_body(&client, 10 * MIB + 1);
-        cr_assert(send_in_chunks(&client, "/any", 10 * MIB + 3, 99999));
+        cr_assert(client_try_chunks(&client, data, "/any", 10 * MIB + 3, 99999));
         expect_body(&client, 10 * MIB + 3);
         client_close(&client);
 }
@@ -262,7 +241,7 @@ Test(http_body, chunks_beyond_the_limit_are_refused_and_swallowed_while_they_are
         for (int i = 0; i < 4; i++) {
                 struct client client = client_to(app);
 
-                cr_assert(send_in_chunks(&client, "/small", beyond[i], 777));
+                cr_assert(client_try_chunks(&client, data, "/small", beyond[i], 777));
                 expect_refused(&client, mhd_is_old());
                 client_close(&client);
         }
@@ -273,7 +252,7 @@ Test(http_body, chunks_far_beyond_the_limit_are_refused_at_once_and_the_client_r
 {
         struct client client = client_to(app);
 
-        send_in_chunks(&client, "/small", 10 * MIB, 65536);
+        client_try_chunks(&client, data, "/small", 10 * MIB, 65536);
         expect_413(&client);
         client_close(&client);
         cr_assert_eq(atomic_load(&handled), 0);
@@ -341,7 +320,7 @@ Test(http_body, a_refusal_at_headers_swallows_a_small_body_and_keeps_the_connect
         }
         client_close(&client);
         client = client_to(app);
-        cr_assert(send_in_chunks(&client, "/closed/", 65536, 5000));
+        cr_assert(client_try_chunks(&client, data, "/closed/", 65536, 5000));
         answer = client_read(&client, 401);
         cr_assert(weir_str_is(header_of(&answer, "WWW-Authenticate"), "Basic"));
         cr_assert_eq(answer.closes, mhd_is_old());
@@ -357,7 +336,7 @@ Test(http_body, a_refusal_at_headers_does_not_wait_for_a_large_body)
         client_expect_end(&client);
         client_close(&client);
         client = client_to(app);
-        send_in_chunks(&client, "/closed/", 10 * MIB, 65536);
+        client_try_chunks(&client, data, "/closed/", 10 * MIB, 65536);
         client_read(&client, 401);
         client_close(&client);
         cr_assert_eq(atomic_load(&handled), 0);

@@ -13,19 +13,6 @@ TestSuite(http_stream_stop);
 
 /* ---- Clients that leave. ---- */
 
-static void close_it(struct client *client)
-{
-        client_close(client);
-}
-
-static void reset_it(struct client *client)
-{
-        struct linger none = { .l_onoff = 1 };
-
-        setsockopt(client->fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
-        client_close(client);
-}
-
 static void half_close_it(struct client *client)
 {
         shutdown(client->fd, SHUT_WR);
@@ -58,12 +45,12 @@ static void expect_abort(void (*leave)(struct client *client), bool at_once)
 
 Test(http_stream_leave, a_client_that_closes_ends_it)
 {
-        expect_abort(close_it, false);
+        expect_abort(client_close, false);
 }
 
 Test(http_stream_leave, a_client_that_resets_ends_it)
 {
-        expect_abort(reset_it, false);
+        expect_abort(client_reset, false);
 }
 
 Test(http_stream_leave, a_client_that_sends_no_more_ends_it)
@@ -73,12 +60,12 @@ Test(http_stream_leave, a_client_that_sends_no_more_ends_it)
 
 Test(http_stream_leave, a_client_may_leave_as_soon_as_it_has_asked)
 {
-        expect_abort(close_it, true);
+        expect_abort(client_close, true);
 }
 
 Test(http_stream_leave, a_client_may_reset_as_soon_as_it_has_asked)
 {
-        expect_abort(reset_it, true);
+        expect_abort(client_reset, true);
 }
 
 Test(http_stream_leave, one_that_is_claimed_ends_once_it_is_back)
@@ -140,7 +127,7 @@ Test(http_stream_late, a_client_that_sends_no_more_may_listen_where_a_listener_s
         client_send(&client, GET_FEED);
         next_feed();
         client_head(&client);
-        reset_it(&client);
+        client_reset(&client);
         expect_outcome(1, WEIR_ABORT);
         client_close(&other);
         end_streams();

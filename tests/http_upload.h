@@ -9,7 +9,6 @@
 #include <stdatomic.h>
 
 #define MIB (1 << 20)
-#define TE  "Transfer-Encoding: chunked\r\n"
 
 /* ---- What comes in, as a sum. ---- */
 
@@ -162,28 +161,6 @@ static inline void send_head(struct client *client, const char *path, size_t siz
 
         sprintf(head, "POST %s HTTP/1.1\r\n" H "Content-Length: %zu\r\n\r\n", path, size);
         client_send(client, head);
-}
-
-/* In chunks of `chunk` bytes, all in one go. */
-static inline bool send_in_chunks(struct client *client, const char *path, size_t size,
-                                  size_t chunk)
-{
-        char *wire = malloc(128 + size + (size / chunk + 2) * 12);
-        size_t len = (size_t)sprintf(wire, "POST %s HTTP/1.1\r\n" H TE "\r\n", path);
-        bool ok;
-
-        for (size_t at = 0; at < size; at += chunk) {
-                size_t n = size - at < chunk ? size - at : chunk;
-
-                len += (size_t)sprintf(wire + len, "%zx\r\n", n);
-                memcpy(wire + len, data + at, n);
-                len += n;
-                len += (size_t)sprintf(wire + len, "\r\n");
-        }
-        len += (size_t)sprintf(wire + len, "0\r\n\r\n");
-        ok = client_try_send(client, wire, len);
-        free(wire);
-        return ok;
 }
 
 static inline void expect_sum(struct client *client, size_t size)

@@ -26,7 +26,7 @@ Test(http_upload_end, a_refused_piece_of_a_large_body_is_answered_at_once_and_th
         client_read(&client, 422);
         client_close(&client);
         client = client_to(app);
-        send_in_chunks(&client, "/little", 10 * MIB, 65536);
+        client_try_chunks(&client, data, "/little", 10 * MIB, 65536);
         client_read(&client, 422);
         client_close(&client);
         wait_gone(app, 2);

@@ -120,19 +120,6 @@ static const char *const waiting[] = {
 
 #define N_WAITING (sizeof(waiting) / sizeof(waiting[0]))
 
-static void close_it(struct client *client)
-{
-        client_close(client);
-}
-
-static void reset_it(struct client *client)
-{
-        struct linger none = { .l_onoff = 1 };
-
-        setsockopt(client->fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
-        client_close(client);
-}
-
 static void half_close_it(struct client *client)
 {
         shutdown(client->fd, SHUT_WR);
@@ -169,12 +156,12 @@ static void expect_499(void (*leave)(struct client *client), bool at_once)
 
 Test(http_wait_leave, a_client_that_closes_ends_its_request_as_499)
 {
-        expect_499(close_it, false);
+        expect_499(client_close, false);
 }
 
 Test(http_wait_leave, a_client_that_resets_ends_its_request_as_499)
 {
-        expect_499(reset_it, false);
+        expect_499(client_reset, false);
 }
 
 Test(http_wait_leave, a_client_that_sends_no_more_ends_its_request_as_499)
@@ -184,12 +171,12 @@ Test(http_wait_leave, a_client_that_sends_no_more_ends_its_request_as_499)
 
 Test(http_wait_leave, a_client_may_leave_as_soon_as_it_has_sent)
 {
-        expect_499(close_it, true);
+        expect_499(client_close, true);
 }
 
 Test(http_wait_leave, a_client_may_reset_as_soon_as_it_has_sent)
 {
-        expect_499(reset_it, true);
+        expect_499(client_reset, true);
 }
 
 /* So many requests on another connection that the loop has looked after those who leave. */

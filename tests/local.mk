@@ -154,6 +154,9 @@ scripts = \
   tests/check_selves \
   tests/check_style
 
+# What depends on the files that an archive has: "make distcheck TESTS='$(tree_tests)'".
+tree_tests = tests/unit $(scripts)
+
 # ---- What is built from these lists. The longest come first, for make -j. ----
 
 if UNIT
@@ -169,8 +172,13 @@ tests_unit_LDADD = libweircore.la $(CRITERION_LIBS) -lm
 
 tests_heap_SOURCES = tests/heap.c tests/heap.h
 tests_heap_health_SOURCES = tests/heap_health.c tests/heap.h
-tests_heap_upload_SOURCES = tests/heap_upload.c tests/heap.h
-tests_heap_wait_SOURCES = tests/heap_wait.c tests/heap.h
+tests_heap_upload_SOURCES = tests/heap_upload.c tests/heap.h tests/heap_net.h
+tests_heap_wait_SOURCES = tests/heap_wait.c tests/heap.h tests/heap_net.h
+
+tests_race_health_SOURCES = tests/race_health.c tests/race_kit.h
+tests_race_sse_SOURCES = tests/race_sse.c tests/race_kit.h
+tests_race_stream_SOURCES = tests/race_stream.c tests/race_kit.h
+tests_race_wait_SOURCES = tests/race_wait.c tests/race_kit.h
 
 # A fuzz target has no main of its own: libFuzzer brings one, else this archive does, for replaying.
 check_LTLIBRARIES += tests/libreplay.la

@@ -2,11 +2,8 @@
  * race_health.c - probes, checks that turn around or take too long, marks, restarts and stops, all
  * at once, for ThreadSanitizer.
  */
-#include "net.h"
+#include "race_kit.h"
 
-#include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
 #include <weir/health.h>
 
 #define ROUNDS 10
@@ -17,14 +14,6 @@ static struct weir        *app;
 static atomic_bool         over;
 static atomic_uint         runs, probes;
 static uint16_t            port;
-
-static void check(bool ok, const char *what)
-{
-        if (ok)
-                return;
-        fprintf(stderr, "race_health: %s\n", what);
-        exit(1);
-}
 
 /* Now good, now bad, now too slow. */
 static bool waver(void *arg, char *why, size_t size)
@@ -57,11 +46,6 @@ static void *probe(void *arg)
                 check(weir_state(app) <= WEIR_CANCEL, "no state");
         }
         return NULL;
-}
-
-static void drop_log(void *arg, enum weir_level level, const char *line)
-{
-        (void)arg, (void)level, (void)line;
 }
 
 static void one_round(void)

@@ -7,33 +7,12 @@
  *
  * WEIR_SOAK=1 makes ten times as many.
  */
-#include "net.h"
-#include <weir/sse.h>
-#include <weir/weir.h>
+#include "race_kit.h"
 
-#include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
+#include <weir/sse.h>
 
 #define SPEAKERS 2
-#define CLIENTS  4
 #define MEMBERS  64
-
-static void check(bool ok, const char *what)
-{
-        if (ok)
-                return;
-        fprintf(stderr, "race_sse: %s\n", what);
-        exit(1);
-}
-
-/* Of one thread. */
-static _Thread_local unsigned seed = 1;
-
-static unsigned below(unsigned n)
-{
-        return (unsigned)rand_r(&seed) % n;
-}
 
 /* ---- The room. ---- */
 
@@ -119,44 +98,22 @@ static void *run_speaker(void *number)
 
 /* ---- Clients. ---- */
 
-struct round {
-        uint16_t     port;
-        atomic_uint  number;
-        atomic_ulong visits;
-        atomic_bool  over;
-};
-
-static void visit(struct round *round)
+static bool visit(uint16_t port)
 {
         static const char request[] = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
         struct linger none = { .l_onoff = 1 };
-        int fd = net_connect(round->port);
+        int fd = net_connect(port);
         char buf[4096];
 
         if (fd < 0)
-                return;
+                return false;
         net_send(fd, request, sizeof(request) - 1);
         if (below(4))
                 net_read_all(fd, buf, 1 + below(sizeof(buf)));
         if (below(4) == 0)
                 setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
         close(fd);
-        atomic_fetch_add(&round->visits, 1);
-}
-
-static void *run_client(void *arg)
-{
-        struct round *round = arg;
-
-        seed = atomic_fetch_add(&round->number, 1);
-        while (!atomic_load(&round->over))
-                visit(round);
-        return NULL;
-}
-
-static void drop_log(void *arg, enum weir_level level, const char *line)
-{
-        (void)arg, (void)level, (void)line;
+        return true;
 }
 
 static struct weir *make_app(void)
@@ -185,31 +142,21 @@ static void expect_nothing_left(struct weir *app)
 static unsigned long race_round(unsigned number, unsigned long visits)
 {
         struct weir *app = make_app();
-        struct round round = { .number = number * 100 };
-        pthread_t clients[CLIENTS], speakers[SPEAKERS];
+        pthread_t speakers[SPEAKERS];
         unsigned numbers[SPEAKERS];
 
         atomic_store(&speakers_over, false);
-        check(weir_start(app) == 0, "cannot start");
-        round.port = weir_port(app, 0);
         for (unsigned i = 0; i < SPEAKERS; i++) {
                 numbers[i] = number * 100 + i;
                 pthread_create(&speakers[i], NULL, run_speaker, &numbers[i]);
         }
-        for (int i = 0; i < CLIENTS; i++)
-                pthread_create(&clients[i], NULL, run_client, &round);
-        while (atomic_load(&round.visits) < visits)
-                sched_yield();
-        check(weir_stop(app) == 0, "a claim is lost");
-        atomic_store(&round.over, true);
+        visits = race_clients(app, number, visits, visit);
         atomic_store(&speakers_over, true);
-        for (int i = 0; i < CLIENTS; i++)
-                pthread_join(clients[i], NULL);
         for (int i = 0; i < SPEAKERS; i++)
                 pthread_join(speakers[i], NULL);
         expect_nothing_left(app);
         weir_free(app);
-        return atomic_load(&round.visits);
+        return visits;
 }
 
 int main(void)

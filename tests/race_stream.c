@@ -9,62 +9,9 @@
  *
  * WEIR_SOAK=1 makes ten times as many.
  */
-#include "net.h"
-#include <weir/test.h>
-#include <weir/weir.h>
+#include "race_kit.h"
 
-#include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
-#include <stdlib.h>
-
-#define CLAIMERS 2
-#define CLIENTS  4
-#define SLOTS    8
-#define AT_ONCE  4
-#define MS       1000000ull
-
-static void check(bool ok, const char *what)
-{
-        if (ok)
-                return;
-        fprintf(stderr, "race_stream: %s\n", what);
-        exit(1);
-}
-
-/* Of one thread. */
-static _Thread_local unsigned seed = 1;
-
-static unsigned below(unsigned n)
-{
-        return (unsigned)rand_r(&seed) % n;
-}
-
-/* ---- Tickets: a board that any thread writes to and reads from. ---- */
-
-static struct slot {
-        void *_Atomic    request;
-        _Atomic uint64_t turn;
-} board[SLOTS];
-
-static atomic_uint next_slot;
-static atomic_bool claimers_over;
-
-static void pin_up(struct weir_ticket ticket)
-{
-        struct slot *slot = &board[atomic_fetch_add(&next_slot, 1) % SLOTS];
-
-        atomic_store_explicit(&slot->turn, ticket.turn, memory_order_relaxed);
-        atomic_store_explicit(&slot->request, ticket.request, memory_order_release);
-}
-
-static struct weir_ticket read_slot(const struct slot *slot)
-{
-        void *request = atomic_load_explicit(&slot->request, memory_order_acquire);
-
-        return (struct weir_ticket){ request,
-                                     atomic_load_explicit(&slot->turn, memory_order_relaxed) };
-}
+#define AT_ONCE 4
 
 /* ---- The app: streams that wait in every way. ---- */
 
@@ -153,57 +100,20 @@ static void see_done(struct weir_ctx *ctx, void *self)
         atomic_fetch_add(&done, 1);
 }
 
-static void *claim_all(void *number)
+/* What a claimer does: gives it more. */
+static enum weir_flow feed_it(struct weir_ctx *ctx)
 {
-        seed = 1000 + *(unsigned *)number;
-        while (!atomic_load_explicit(&claimers_over, memory_order_relaxed)) {
-                struct weir_ctx *ctx = weir_claim(read_slot(&board[below(SLOTS)]));
-                struct feed *feed;
-                long more;
+        struct feed *feed = weir_slot_get(ctx, feed_slot);
+        long more = below(50) ? (long)below(100) : 100000;
 
-                if (!ctx) {
-                        sched_yield();
-                        continue;
-                }
-                check(weir_str_is(weir_header(ctx, "Host"), "a") && ctx->peer.len,
-                      "the request is not to be read");
-                feed = weir_slot_get(ctx, feed_slot);
-                more = below(50) ? (long)below(100) : 100000;
-                feed->bytes += more;
-                atomic_fetch_add(&added, more);
-                atomic_fetch_add(&claims, 1);
-                if (below(8) == 0)
-                        weir_idle_timeout(ctx, 50 * MS);
-                weir_resume(ctx, WEIR_NEXT);
-        }
-        return NULL;
-}
-
-static pthread_t claimers[CLAIMERS];
-static unsigned  numbers[CLAIMERS];
-
-static void start_claimers(void)
-{
-        atomic_store(&claimers_over, false);
-        for (unsigned i = 0; i < CLAIMERS; i++) {
-                numbers[i] = i;
-                pthread_create(&claimers[i], NULL, claim_all, &numbers[i]);
-        }
-}
-
-/* Before the app goes: a ticket that is out of date is harmless only as long as it lives. */
-static void end_claimers(void)
-{
-        atomic_store(&claimers_over, true);
-        for (int i = 0; i < CLAIMERS; i++)
-                pthread_join(claimers[i], NULL);
-        for (int i = 0; i < SLOTS; i++)
-                atomic_store(&board[i].request, NULL);
-}
-
-static void drop_log(void *arg, enum weir_level level, const char *line)
-{
-        (void)arg, (void)level, (void)line;
+        check(weir_str_is(weir_header(ctx, "Host"), "a") && ctx->peer.len,
+              "the request is not to be read");
+        feed->bytes += more;
+        atomic_fetch_add(&added, more);
+        atomic_fetch_add(&claims, 1);
+        if (below(8) == 0)
+                weir_idle_timeout(ctx, 50 * MS);
+        return WEIR_NEXT;
 }
 
 static struct weir *make_app(unsigned loops)
@@ -285,7 +195,7 @@ static void race_in_memory(unsigned long wanted)
         unsigned long started = 0;
         bool open = true;
 
-        start_claimers();
+        start_claimers(feed_it);
         while (started < wanted || open) {
                 open = false;
                 for (int i = 0; i < AT_ONCE; i++) {
@@ -306,14 +216,7 @@ static void race_in_memory(unsigned long wanted)
 
 /* ---- Over sockets. ---- */
 
-struct round {
-        uint16_t     port;
-        unsigned     number;
-        atomic_ulong visits;
-        atomic_bool  over;
-};
-
-static void visit(struct round *round)
+static bool visit(uint16_t port)
 {
         static const char *const requests[] = {
                 "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
@@ -322,11 +225,11 @@ static void visit(struct round *round)
         };
         struct linger none = { .l_onoff = 1 };
         const char *request = requests[below(3)];
-        int fd = net_connect(round->port);
+        int fd = net_connect(port);
         static _Thread_local char buf[1 << 20];
 
         if (fd < 0)
-                return;
+                return false;
         net_send(fd, request, strlen(request));
         switch (below(8)) {
         case 0:
@@ -345,41 +248,19 @@ static void visit(struct round *round)
                 net_read_all(fd, buf, sizeof(buf));
         }
         close(fd);
-        atomic_fetch_add(&round->visits, 1);
+        return true;
 }
 
-static void *run_client(void *arg)
-{
-        struct round *round = arg;
-
-        seed = round->number * 100 + atomic_fetch_add(&next_slot, 1);
-        while (!atomic_load(&round->over))
-                visit(round);
-        return NULL;
-}
-
-/* Clients visit until enough have; then the server stops in the middle. */
 static unsigned long race_round(unsigned number, unsigned long visits)
 {
         struct weir *app = make_app(2);
-        struct round round = { .number = number };
-        pthread_t threads[CLIENTS];
 
-        start_claimers();
-        check(weir_start(app) == 0, "cannot start");
-        round.port = weir_port(app, 0);
-        for (int i = 0; i < CLIENTS; i++)
-                pthread_create(&threads[i], NULL, run_client, &round);
-        while (atomic_load(&round.visits) < visits)
-                sched_yield();
-        check(weir_stop(app) == 0, "a claim is lost");
-        atomic_store(&round.over, true);
-        for (int i = 0; i < CLIENTS; i++)
-                pthread_join(threads[i], NULL);
+        start_claimers(feed_it);
+        visits = race_clients(app, number, visits, visit);
         end_claimers();
         expect_nothing_left(app);
         weir_free(app);
-        return atomic_load(&round.visits);
+        return visits;
 }
 
 int main(void)

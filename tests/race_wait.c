@@ -8,68 +8,14 @@
  *
  * WEIR_SOAK=1 makes a million schedules in memory and 100,000 over sockets.
  */
-#include "net.h"
-#include <weir/test.h>
-#include <weir/weir.h>
+#include "race_kit.h"
 
-#include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
-#include <stdlib.h>
-
-#define CLAIMERS 2
-#define CLIENTS  4
-#define SLOTS    8
-#define AT_ONCE  4
-#define MS       1000000ull
-
-static void check(bool ok, const char *what)
-{
-        if (ok)
-                return;
-        fprintf(stderr, "race_wait: %s\n", what);
-        exit(1);
-}
-
-/* ---- Tickets: a board that any thread writes to and reads from. ---- */
-
-/* The halves of two tickets make one that is out of date, or as good as another. */
-static struct slot {
-        void *_Atomic    request;
-        _Atomic uint64_t turn;
-} board[SLOTS];
-
-static atomic_uint next_slot;
-static atomic_bool claimers_over;
-
-static void pin_up(struct weir_ticket ticket)
-{
-        struct slot *slot = &board[atomic_fetch_add(&next_slot, 1) % SLOTS];
-
-        atomic_store_explicit(&slot->turn, ticket.turn, memory_order_relaxed);
-        atomic_store_explicit(&slot->request, ticket.request, memory_order_release);
-}
-
-static struct weir_ticket read_slot(const struct slot *slot)
-{
-        void *request = atomic_load_explicit(&slot->request, memory_order_acquire);
-
-        return (struct weir_ticket){ request,
-                                     atomic_load_explicit(&slot->turn, memory_order_relaxed) };
-}
+#define AT_ONCE 4
 
 /* ---- The app: a permit, a gate that waits, a handler that waits. ---- */
 
 static atomic_long permits, responses, entered, deferred, borrowed, claims;
 static atomic_long outcomes[WEIR_SHUTDOWN + 1];
-
-/* Of one thread. */
-static _Thread_local unsigned seed = 1;
-
-static unsigned below(unsigned n)
-{
-        return (unsigned)rand_r(&seed) % n;
-}
 
 static enum weir_flow take_permit(struct weir_ctx *ctx, void *self)
 {
@@ -133,6 +79,7 @@ static enum weir_flow answer(struct weir_ctx *ctx)
 {
         static char big[20000];
 
+        atomic_fetch_add(&claims, 1);
         if (below(2)) {
                 atomic_fetch_add(&deferred, 1);
                 weir_defer(ctx, count_down, &deferred);
@@ -154,49 +101,6 @@ static enum weir_flow answer(struct weir_ctx *ctx)
         default:
                 return weir_text(ctx, 200, "ok");
         }
-}
-
-static void *claim_all(void *number)
-{
-        seed = 1000 + *(unsigned *)number;
-        while (!atomic_load_explicit(&claimers_over, memory_order_relaxed)) {
-                struct weir_ctx *ctx = weir_claim(read_slot(&board[below(SLOTS)]));
-
-                if (!ctx) {
-                        sched_yield();
-                        continue;
-                }
-                atomic_fetch_add(&claims, 1);
-                weir_resume(ctx, answer(ctx));
-        }
-        return NULL;
-}
-
-static pthread_t claimers[CLAIMERS];
-static unsigned  numbers[CLAIMERS];
-
-static void start_claimers(void)
-{
-        atomic_store(&claimers_over, false);
-        for (unsigned i = 0; i < CLAIMERS; i++) {
-                numbers[i] = i;
-                pthread_create(&claimers[i], NULL, claim_all, &numbers[i]);
-        }
-}
-
-/* Before the app goes: a ticket that is out of date is harmless only as long as it lives. */
-static void end_claimers(void)
-{
-        atomic_store(&claimers_over, true);
-        for (int i = 0; i < CLAIMERS; i++)
-                pthread_join(claimers[i], NULL);
-        for (int i = 0; i < SLOTS; i++)
-                atomic_store(&board[i].request, NULL);
-}
-
-static void drop_log(void *arg, enum weir_level level, const char *line)
-{
-        (void)arg, (void)level, (void)line;
 }
 
 static struct weir *make_app(unsigned loops)
@@ -298,7 +202,7 @@ static void race_in_memory(unsigned long schedules)
         struct asks asks = { .app = make_app(1) };
         bool open = true;
 
-        start_claimers();
+        start_claimers(answer);
         while (asks.started < schedules || open) {
                 open = false;
                 for (int i = 0; i < AT_ONCE; i++) {
@@ -318,16 +222,9 @@ static void race_in_memory(unsigned long schedules)
 
 /* ---- Over sockets. ---- */
 
-struct round {
-        uint16_t     port;
-        unsigned     number;
-        atomic_ulong visits;
-        atomic_bool  over;
-};
-
 #define CHUNKS "1\r\nb\r\n1\r\no\r\n2\r\ndy\r\n0\r\n\r\n"
 
-static void visit(struct round *round)
+static bool visit(uint16_t port)
 {
         static const char *const requests[] = {
                 "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
@@ -342,11 +239,11 @@ static void visit(struct round *round)
         struct linger none = { .l_onoff = 1 };
         unsigned which = below(n);
         const char *request = requests[which];
-        int fd = net_connect(round->port);
+        int fd = net_connect(port);
         char buf[32768];
 
         if (fd < 0)
-                return;
+                return false;
         net_send(fd, request, strlen(request));
         switch (below(which >= n - 2 ? 2 : 4)) { /* half a body: it can only leave */
         case 0:
@@ -362,41 +259,19 @@ static void visit(struct round *round)
                 net_read_answer(fd, buf, sizeof(buf));
         }
         close(fd);
-        atomic_fetch_add(&round->visits, 1);
+        return true;
 }
 
-static void *run_client(void *arg)
-{
-        struct round *round = arg;
-
-        seed = round->number * 100 + atomic_fetch_add(&next_slot, 1);
-        while (!atomic_load(&round->over))
-                visit(round);
-        return NULL;
-}
-
-/* Clients visit until enough have; then the server stops in the middle. */
 static unsigned long race_round(unsigned number, unsigned long visits)
 {
         struct weir *app = make_app(2);
-        struct round round = { .number = number };
-        pthread_t threads[CLIENTS];
 
-        start_claimers();
-        check(weir_start(app) == 0, "cannot start");
-        round.port = weir_port(app, 0);
-        for (int i = 0; i < CLIENTS; i++)
-                pthread_create(&threads[i], NULL, run_client, &round);
-        while (atomic_load(&round.visits) < visits)
-                sched_yield();
-        check(weir_stop(app) == 0, "a claim is lost");
-        atomic_store(&round.over, true);
-        for (int i = 0; i < CLIENTS; i++)
-                pthread_join(threads[i], NULL);
+        start_claimers(answer);
+        visits = race_clients(app, number, visits, visit);
         end_claimers();
         expect_nothing_left(app);
         weir_free(app);
-        return atomic_load(&round.visits);
+        return visits;
 }
 
 int main(void)
