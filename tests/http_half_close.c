@@ -10,7 +10,8 @@ static void start_app(void)
 {
         struct weir *gated;
 
-        app = weir_new(&(struct weir_options){ .loops = 1, .log = drop_log });
+        app = weir_new(
+                &(struct weir_options){ .loops = 1, .log = drop_log, .drain_timeout_ms = 100 });
         weir_listen(app, "127.0.0.1:0", &(struct weir_listen_options){ .half_close = true });
         weir_listen(app, "127.0.0.1:0", NULL);
         weir_listen(app, "[::1]:0", &(struct weir_listen_options){ .half_close = true });
@@ -29,14 +30,6 @@ static void stop_app(void)
 }
 
 TestSuite(http_half_close, .init = start_app, .fini = stop_app);
-
-static void reset(struct client *client)
-{
-        struct linger none = { .l_onoff = 1 };
-
-        setsockopt(client->fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
-        client_close(client);
-}
 
 static void expect_served(struct client client)
 {
@@ -113,7 +106,7 @@ Test(http_half_close, a_reset_ends_the_wait_before_the_end_and_behind_it)
                 ticket = next_ticket();
                 if (i % 2)
                         shutdown(client.fd, SHUT_WR);
-                reset(&client);
+                client_reset(&client);
                 wait_gone(app, (uint64_t)i + 1);
                 cr_assert_null(weir_claim(ticket));
         }

@@ -379,9 +379,12 @@ Test(http_proxy, who_owes_a_header_counts_as_a_connection)
         http_end(app);
 }
 
-Test(http_proxy, a_stop_does_not_wait_for_headers)
+Test(http_proxy, a_stop_waits_for_headers_as_long_as_for_requests)
 {
-        struct weir *app = simple_app();
+        struct weir *app = proxy_app(
+                &(struct weir_options){ .loops = 1, .log = drop_log, .drain_timeout_ms = 100 },
+                "127.0.0.1:0",
+                &(struct weir_listen_options){ .proxy_protocol = true, .proxy_timeout_ms = 60000 });
         struct client first = client_to(app), second = client_to(app);
 
         client_send(&first, "PROXY TCP4 ");
