@@ -8,8 +8,8 @@
  *      asleep = true   (seq_cst)               queue/mode  (then seq_cst)
  *      is there work?  (seq_cst)               asleep and not poked?  -> poked, write to wake_fd
  *
- * Either the thread sees the work, or they see that it sleeps. wake_fd stays readable until the
- * thread has read it, so that a wake-up which comes between two sleeps is not lost.
+ * Either the thread sees the work, or they see that it sleeps. A write is an event of its own in
+ * the set of MHD (EPOLLET), so wake_fd is never read; one that comes late ends a sleep for nothing.
  */
 #include "loop.h"
 #include "clients.h"
@@ -91,7 +91,7 @@ static void wake(struct weir__worker *worker)
         if (!atomic_load(&worker->asleep) || atomic_exchange(&worker->poked, true))
                 return;
         if (write(worker->wake_fd, &one, sizeof(one)) < 0)
-                atomic_store(&worker->poked, false); /* cannot be: one write per read */
+                atomic_store(&worker->poked, false); /* cannot be: 2^64 of them fit */
 }
 
 /* loop->wake: a request was resumed. */
@@ -206,16 +206,6 @@ static void take_arrivals(struct weir__worker *worker)
                 weir__mhd_add(worker->mhd, &batch[i]);
 }
 
-/* Takes back the write of a waker; one that is still on its way is for the next turn. */
-static void unpoke(struct weir__worker *worker)
-{
-        uint64_t count;
-
-        if (atomic_load_explicit(&worker->poked, memory_order_relaxed) &&
-            read(worker->wake_fd, &count, sizeof(count)) > 0)
-                atomic_store(&worker->poked, false);
-}
-
 /* One look for both: they are rare. */
 static bool is_called(const struct weir__worker *worker)
 {
@@ -223,10 +213,13 @@ static bool is_called(const struct weir__worker *worker)
                (int)atomic_load_explicit(&worker->poked, memory_order_relaxed);
 }
 
-/* The sign of life is given behind take_arrivals(): who asks from then on is seen next time. */
+/*
+ * Whoever found `poked` set has left work that is seen here, for the exchange reads what theirs
+ * wrote. The sign of life is given behind take_arrivals(): who asks from then on is seen next time.
+ */
 static WEIR__COLD void take_work(struct weir__worker *worker)
 {
-        unpoke(worker);
+        atomic_exchange(&worker->poked, false);
         take_arrivals(worker);
         atomic_store(&worker->asked_ns, 0);
         weir__wait_turn(&worker->loop);

@@ -406,7 +406,7 @@ static struct MHD_Daemon *start_daemon(struct weir__mhd *mhd)
 struct weir__mhd *weir__mhd_new(struct weir__loop *loop, int wake_fd, const char **why)
 {
         struct weir__mhd *mhd = calloc(1, sizeof(*mhd));
-        struct epoll_event wake = { .events = EPOLLIN }; /* MHD passes over ptr NULL */
+        struct epoll_event wake = { .events = EPOLLIN | EPOLLET }; /* MHD passes over ptr NULL */
 
         *why = "out of memory";
         if (!mhd)

@@ -11,7 +11,7 @@
 
 struct weir__mhd;
 
-/* `wake_fd` is an eventfd that ends a sleep. NULL: then *why says why. */
+/* Each write to `wake_fd`, an eventfd, ends a sleep. NULL: then *why says why. */
 struct weir__mhd *weir__mhd_new(struct weir__loop *loop, int wake_fd, const char **why);
 
 /* No connection must be open, or it is cut. */
