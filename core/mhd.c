@@ -440,6 +440,7 @@ void weir__mhd_free(struct weir__mhd *mhd)
                 return;
         weir__push_finish(mhd);
         weir__lingers_finish(&mhd->lingers);
+        weir__mhd_release(mhd);
         if (mhd->daemon)
                 MHD_stop_daemon(mhd->daemon);
         weir__leave_finish(mhd);

@@ -55,7 +55,7 @@ struct weir__conn {
         bool                   ended;    /* its client sends no more: leave.c */
         bool                   shut;     /* the server reads no more, so that one cannot tell */
         bool                   half_close; /* of its listener: leave.c */
-        struct weir__conn     *next_parking; /* mhd_wait.c */
+        struct weir__conn     *next_aside; /* of `parking` or `waking`: mhd_wait.c */
         struct weir__client   *whose;    /* to tell of its end; or NULL */
         int                    fd;
         uint32_t               requests_left; /* until it is closed behind one       */
@@ -79,6 +79,9 @@ struct weir__mhd {
         struct weir__conn    *conns;
         unsigned              n_conns;
         struct weir__conn    *parking;    /* their requests wait, and are put aside soon */
+        struct weir__conn    *waking;     /* are put aside, and their requests go on     */
+        unsigned              n_aside;    /* connections that are put aside              */
+        uint64_t              look_aside_ns; /* before that, `waking` waits for more     */
         const struct weir__arrival *arriving; /* while MHD is about to call back for it */
         unsigned              callbacks;  /* of requests, in this turn */
         struct weir__field_walk     walk;
@@ -86,6 +89,7 @@ struct weir__mhd {
         int                   epoll_fd;   /* MHD's own */
         int                   leave_fd;   /* leave.c   */
         bool                  stirred;    /* a connection came or goes on: MHD must run */
+        unsigned              idle_turns; /* without callbacks, one behind the other */
         unsigned              busy_turns; /* since it looked around */
         unsigned              look_turns; /* after how many it does */
         bool                  no_room;    /* MHD could not send the head of an answer */
@@ -133,6 +137,12 @@ void weir__mhd_woke(struct weir__cell *cell, int next);
 
 /* Puts aside those that are still to be. */
 void weir__mhd_park(struct weir__mhd *mhd);
+
+/* Lets those go on whose time has come: how long the others wait, or 0 if there are none. */
+uint64_t weir__mhd_pace(struct weir__mhd *mhd);
+
+/* Lets all of them go on. */
+void weir__mhd_release(struct weir__mhd *mhd);
 
 /* The request of the connection has ended. */
 void weir__mhd_unpark(struct weir__mhd *mhd, const struct weir__conn *conn);

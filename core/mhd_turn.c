@@ -3,7 +3,8 @@
  *
  * MHD_epoll() asks again, without resetting its time-out, as long as epoll_wait() returns a full
  * array of 128 events. With a multiple of 128 ready it sleeps on them. So MHD may sleep only while
- * it has fewer descriptors than that; else poll() sleeps, and it is called without a wait.
+ * it has fewer descriptors than that; else poll() sleeps, and it is called without a wait. Those of
+ * connections that are put aside do not count: they are not in its set.
  */
 #include <microhttpd.h>
 
@@ -17,6 +18,7 @@
 
 #define MHD_EVENTS 128
 #define OWN_EVENTS 6 /* descriptors in MHD's set that are no connections */
+#define TIDYING    3 /* turns without callbacks that MHD has behind a request that waited */
 
 /* In most turns nothing is: then no clock is read. */
 static bool is_timed(const struct weir__mhd *mhd)
@@ -80,12 +82,17 @@ static bool is_pending(const struct weir__mhd *mhd)
         return MHD_get_timeout(mhd->daemon, &wait_ms) == MHD_YES && wait_ms == 0;
 }
 
-/* The wait of a turn with more descriptors than MHD can sleep on. */
-static WEIR__APART void sleep_outside(const struct weir__mhd *mhd, int wait_ms)
+/* The wait of a turn that MHD cannot sleep in. */
+static WEIR__APART void sleep_outside(const struct weir__mhd *mhd, int wait_ms, uint64_t pace_ns)
 {
         struct pollfd ready = { .fd = mhd->epoll_fd, .events = POLLIN };
+        struct timespec pace = { .tv_nsec = (long)pace_ns };
 
-        if (!is_pending(mhd))
+        if (is_pending(mhd))
+                return;
+        if (pace_ns)
+                ppoll(&ready, 1, &pace, NULL);
+        else
                 poll(&ready, 1, wait_ms);
 }
 
@@ -103,18 +110,21 @@ static WEIR__COLD void look_around(struct weir__mhd *mhd)
 /* What has to end ends after the sleep: it may be the last that the loop waits for. */
 void weir__mhd_turn(struct weir__mhd *mhd, int wait_ms)
 {
-        bool mhd_sleeps = mhd->n_conns + OWN_EVENTS < MHD_EVENTS;
+        uint64_t pace_ns = WEIR__UNLIKELY(mhd->waking) ? weir__mhd_pace(mhd) : 0;
+        bool mhd_sleeps = !pace_ns && mhd->n_conns - mhd->n_aside + OWN_EVENTS < MHD_EVENTS;
 
         if (is_timed(mhd))
                 wait_ms = shorter(wait_ms, next_timer_ms(mhd));
         mhd->callbacks = 0;
         if (!mhd_sleeps && wait_ms != 0 && !mhd->stirred)
-                sleep_outside(mhd, wait_ms);
+                sleep_outside(mhd, wait_ms, pace_ns);
         mhd->stirred = false;
         MHD_run_wait(mhd->daemon, mhd_sleeps ? wait_ms : 0);
         if (WEIR__UNLIKELY(mhd->parking))
                 weir__mhd_park(mhd);
-        if (mhd->callbacks == 0 || mhd->leave_timers.first || ++mhd->busy_turns >= mhd->look_turns)
+        mhd->idle_turns = mhd->callbacks ? 0 : mhd->idle_turns + 1;
+        if (mhd->idle_turns > TIDYING || mhd->leave_timers.first ||
+            ++mhd->busy_turns >= mhd->look_turns)
                 look_around(mhd);
         if (is_timed(mhd))
                 expire(mhd);

@@ -1,8 +1,6 @@
 /* http_wait.c - requests that wait (core/weir/wait.h) over sockets, and go on. */
 #include "http_wait.h"
 
-#include <sys/resource.h>
-
 static void start_app(void)
 {
         app = make_app(0, drop_log);
@@ -259,26 +257,6 @@ Test(http_wait, one_that_waits_does_not_hold_up_the_others)
         client_close(&other);
 }
 
-#define MANY 500
-
-static struct client many[MANY];
-
-static void hold_many(void)
-{
-        struct rlimit limit;
-
-        getrlimit(RLIMIT_NOFILE, &limit);
-        limit.rlim_cur = limit.rlim_max < 8 * MANY ? limit.rlim_max : 8 * MANY;
-        setrlimit(RLIMIT_NOFILE, &limit);
-        for (int i = 0; i < MANY; i++) {
-                many[i] = client_to(app);
-                client_send(&many[i], i % 2 ? "GET /hold HTTP/1.1\r\n" H "\r\n"
-                                            : "GET /gate/echo HTTP/1.1\r\n" H "\r\n");
-        }
-        while (stats_of(app).requests_waiting < MANY)
-                sched_yield();
-}
-
 Test(http_wait, five_hundred_wait_at_once)
 {
         hold_many();
@@ -292,6 +270,28 @@ Test(http_wait, five_hundred_wait_at_once)
                 client_close(&many[i]);
         }
         cr_assert_eq(stats_of(app).requests_waiting, 0);
+}
+
+Test(http_wait, requests_go_on_while_five_hundred_others_wait)
+{
+        struct weir_ticket held[MANY];
+        struct client client = client_to(app);
+
+        hold_many();
+        for (int i = 0; i < MANY; i++)
+                held[i] = next_ticket();
+        for (int i = 0; i < 200; i++) {
+                client_send(&client, "GET /hold HTTP/1.1\r\n" H "\r\n");
+                answer_next("held");
+                client_expect(&client, 200, "held");
+        }
+        client_close(&client);
+        for (int i = 0; i < MANY; i++)
+                weir_resume(claimed(held[i]), WEIR_DONE); /* without an answer */
+        for (int i = 0; i < MANY; i++) {
+                client_read(&many[i], 500);
+                client_close(&many[i]);
+        }
 }
 
 Test(http_wait, of_five_hundred_that_wait_each_one_that_leaves_is_noticed)

@@ -5,6 +5,7 @@
 #include "http.h"
 
 #include <pthread.h>
+#include <sys/resource.h>
 
 #define H "Host: x\r\n"
 
@@ -120,6 +121,28 @@ static inline struct weir *make_app(int64_t drain_timeout_ms, weir_log_fn *log)
         weir_use(lated, &late, NULL);
         weir_any(lated, "/echo", echo, NULL);
         return made;
+}
+
+/* ---- Many that wait at once. ---- */
+
+#define MANY 500
+
+static struct client many[MANY];
+
+static inline void hold_many(void)
+{
+        struct rlimit limit;
+
+        getrlimit(RLIMIT_NOFILE, &limit);
+        limit.rlim_cur = limit.rlim_max < 8 * MANY ? limit.rlim_max : 8 * MANY;
+        setrlimit(RLIMIT_NOFILE, &limit);
+        for (int i = 0; i < MANY; i++) {
+                many[i] = client_to(app);
+                client_send(&many[i], i % 2 ? "GET /hold HTTP/1.1\r\n" H "\r\n"
+                                            : "GET /gate/echo HTTP/1.1\r\n" H "\r\n");
+        }
+        while (stats_of(app).requests_waiting < MANY)
+                sched_yield();
 }
 
 #endif

@@ -258,6 +258,30 @@ Test(http_wait_stop, requests_that_wait_are_answered_503_and_their_connections_c
         stop_app();
 }
 
+static void stop_behind_many(int64_t drain_timeout_ms)
+{
+        app = make_app(drain_timeout_ms, keep_log);
+        http_start(app);
+        hold_many();
+        for (int i = 0; i < MANY; i++) {
+                struct weir_ctx *ctx = claimed(next_ticket());
+
+                weir_resume(ctx, weir_text(ctx, 200, "ok"));
+        }
+        cr_assert_eq(weir_stop(app), 0);
+        for (int i = 0; i < MANY; i++) {
+                client_expect(&many[i], 200, "ok");
+                client_close(&many[i]);
+        }
+        stop_app();
+}
+
+Test(http_wait_stop, who_was_resumed_before_it_gets_the_answer_however_many, .init = NULL)
+{
+        stop_behind_many(0);
+        stop_behind_many(1);
+}
+
 static void *stop(void *arg)
 {
         (void)arg;
