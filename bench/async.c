@@ -6,17 +6,24 @@
  *      inline_cpu, async_cpu         processor time of loop and worker per request, one at a time
  *      pingpong_cpu                  the same of a round by eventfds between these threads alone
  *      async_vs_pingpong             what async adds to inline, over that
+ *      async_vs_pingpong_apart       the same with the clients on a processor of their own
  *      async_64_cpu                  per request, with 64 under way
  *      async_64_parked_cpu           the same while 4,000 others wait
  *      async_parked_ratio            of these two
  *      blocking_isolation_p50_ratio  the median of a route that answers at once while all workers
  *                                    block, over that without
  *
- * Blocks of the sides take turns; a figure is the median of its blocks.
+ * Blocks of the sides take turns; a figure is the median of its blocks. The server's threads share
+ * one processor, so that to wake each other costs both sides of a ratio the same: the scheduler
+ * would put the two of a ping-pong on one processor, and those of a request on two. For the first
+ * four figures the client is on that processor, too.
  */
+#include "median.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,19 +59,6 @@ static double clock_ns(clockid_t clock)
 
         clock_gettime(clock, &ts);
         return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
-}
-
-static int by_value(const void *left, const void *right)
-{
-        double a = *(const double *)left, b = *(const double *)right;
-
-        return (a > b) - (a < b);
-}
-
-static double median(double *values, unsigned n)
-{
-        qsort(values, n, sizeof(*values), by_value);
-        return values[n / 2];
 }
 
 static void say(int fd, const void *what, size_t size)
@@ -205,11 +199,14 @@ static struct weir *make_app(void)
 
 /* ---- A client. ---- */
 
-/* What it is asked for. `n` 0: until it is told something else; `hold`: no answer is awaited. */
+/*
+ * What it is asked for. `n` 0: until it is told something else; `hold`: no answer is awaited;
+ * `apart`: from another processor.
+ */
 struct command {
         char     path[16];
         unsigned connections, n;
-        bool     hold;
+        bool     hold, apart;
 };
 
 struct connections {
@@ -308,6 +305,22 @@ static void collect(struct connections *all)
         }
 }
 
+static cpu_set_t processors; /* that this program may use */
+
+/* The first of them, or the last. */
+static void use_processor(bool first)
+{
+        cpu_set_t one;
+        int found = -1;
+
+        for (int i = 0; i < CPU_SETSIZE && !(first && found >= 0); i++)
+                found = CPU_ISSET(i, &processors) ? i : found;
+        CPU_ZERO(&one);
+        CPU_SET(found, &one);
+        if (sched_setaffinity(0, sizeof(one), &one) < 0)
+                fail("sched_setaffinity");
+}
+
 static void run_client(int control)
 {
         static struct connections all, held;
@@ -319,6 +332,7 @@ static void run_client(int control)
                 double us = 0;
 
                 hear(control, &command, sizeof(command));
+                use_processor(!command.apart);
                 if (command.hold && command.connections) {
                         open_all(&held, command.connections, port);
                         for (int i = 0; i < held.n; i++)
@@ -349,11 +363,14 @@ static int fork_client(void)
         return pair[0];
 }
 
+static bool apart;
+
 static double tell(int client, const char *path, unsigned connections, unsigned n, bool hold)
 {
         struct command command = { .connections = connections, .n = n, .hold = hold };
         double us;
 
+        command.apart = apart;
         snprintf(command.path, sizeof(command.path), "%s", path);
         say(client, &command, sizeof(command));
         hear(client, &us, sizeof(us));
@@ -375,6 +392,7 @@ static void compare_pingpong(int client)
 {
         double inlined[BLOCKS], async[BLOCKS], pingpong[BLOCKS], a, b, c;
 
+        tell(client, "/inline", 1, ONE, false);
         for (int i = 0; i < BLOCKS; i++) {
                 inlined[i] = cpu_of(client, "/inline", 1, ONE, 1);
                 async[i] = cpu_of(client, "/async", 1, ONE, 1);
@@ -383,8 +401,9 @@ static void compare_pingpong(int client)
         a = median(inlined, BLOCKS);
         b = median(async, BLOCKS);
         c = median(pingpong, BLOCKS);
-        printf("inline_cpu %.0f ns\nasync_cpu %.0f ns\npingpong_cpu %.0f ns\n", a, b, c);
-        printf("async_vs_pingpong %.3f ratio\n", (b - a) / c);
+        if (!apart)
+                printf("inline_cpu %.0f ns\nasync_cpu %.0f ns\npingpong_cpu %.0f ns\n", a, b, c);
+        printf("async_vs_pingpong%s %.3f ratio\n", apart ? "_apart" : "", (b - a) / c);
 }
 
 static void park_all(int parker)
@@ -423,7 +442,8 @@ static void compare_parked(int client, int parker)
 
 static void compare_blocking(int client, int blocker)
 {
-        struct command block = { .path = "/block", .connections = BLOCKERS }, none = { .n = 0 };
+        struct command none = { .apart = apart };
+        struct command block = { .path = "/block", .connections = BLOCKERS, .apart = apart };
         double alone[BLOCKS], among[BLOCKS], us;
 
         for (int i = 0; i < BLOCKS; i++) {
@@ -450,8 +470,11 @@ int main(void)
         getrlimit(RLIMIT_NOFILE, &limit);
         limit.rlim_cur = limit.rlim_max;
         setrlimit(RLIMIT_NOFILE, &limit);
+        if (sched_getaffinity(0, sizeof(processors), &processors) < 0)
+                fail("sched_getaffinity");
         client = fork_client();
         other = fork_client();
+        use_processor(true);
         worker.wake = eventfd(0, EFD_CLOEXEC);
         worker.back = eventfd(0, EFD_CLOEXEC);
         if (pthread_create(&thread, NULL, work, NULL) != 0 ||
@@ -465,7 +488,8 @@ int main(void)
         port = weir_port(app, 0);
         say(client, &port, sizeof(port));
         say(other, &port, sizeof(port));
-        tell(client, "/inline", 1, ONE, false);
+        compare_pingpong(client);
+        apart = true;
         compare_pingpong(client);
         compare_parked(client, other);
         compare_blocking(client, other);

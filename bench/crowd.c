@@ -10,6 +10,8 @@
  * storm prints: storm_seconds, from the first connect() to the last answer; storm_failed, those
  * without one. hold prints "held N". median prints median_a and median_b, in microseconds.
  */
+#include "median.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -299,14 +301,7 @@ static double ask_us(int fd)
         return (now_s() - start_s) * 1e6;
 }
 
-static int by_value(const void *left, const void *right)
-{
-        double a = *(const double *)left, b = *(const double *)right;
-
-        return (a > b) - (a < b);
-}
-
-static void median(unsigned long port_a, unsigned long port_b)
+static void compare(unsigned long port_a, unsigned long port_b)
 {
         static double us[2][ROUNDS * ROUND];
         unsigned long ports[] = { port_a, port_b };
@@ -329,10 +324,8 @@ static void median(unsigned long port_a, unsigned long port_b)
                                 us[side][round * ROUND + i] = ask_us(fds[side]);
                 }
         }
-        for (int side = 0; side < 2; side++) {
-                qsort(us[side], ROUNDS * ROUND, sizeof(double), by_value);
-                printf("median_%c %.2f us\n", 'a' + side, us[side][ROUNDS * ROUND / 2]);
-        }
+        for (int side = 0; side < 2; side++)
+                printf("median_%c %.2f us\n", 'a' + side, median(us[side], ROUNDS * ROUND));
 }
 
 static void bring_up(void)
@@ -355,7 +348,7 @@ int main(int argc, char **argv)
         else if (argc == 4 && !strcmp(what, "hold"))
                 hold((unsigned)number(argv[2], 1000000), number(argv[3], UINT16_MAX));
         else if (argc == 4 && !strcmp(what, "median"))
-                median(number(argv[2], UINT16_MAX), number(argv[3], UINT16_MAX));
+                compare(number(argv[2], UINT16_MAX), number(argv[3], UINT16_MAX));
         else if (argc == 2 && !strcmp(what, "up"))
                 bring_up();
         else

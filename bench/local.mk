@@ -12,6 +12,9 @@ benches = \
   bench/slow \
   bench/streams
 
+bench_async_SOURCES = bench/async.c bench/median.h
+bench_async_LDADD = libweir.la
+bench_async_LDFLAGS = $(AM_LDFLAGS) -no-install
 bench_json_LDADD = $(LDADD) -lm
 bench_router_SOURCES = bench/router.c bench/router_sets.c bench/router_sets.h
 
@@ -24,16 +27,15 @@ bench_restart_LDFLAGS = $(AM_LDFLAGS) -no-install
 bench_serve_weir_SOURCES = bench/serve_weir.c bench/subject.c bench/subject.h bench/peers.h
 bench_serve_weir_LDADD = libweir.la
 bench_serve_weir_LDFLAGS = $(AM_LDFLAGS) -no-install
+bench_slow_SOURCES = bench/slow.c bench/median.h
 bench_slow_LDADD = libweir.la $(MHD_LIBS)
 bench_slow_LDFLAGS = $(AM_LDFLAGS) -no-install
 bench_streams_SOURCES = bench/streams.c bench/peers.h
 bench_streams_LDADD = libweir.la
 bench_streams_LDFLAGS = $(AM_LDFLAGS) -no-install
 
-bench_async_LDADD = libweir.la
-bench_async_LDFLAGS = $(AM_LDFLAGS) -no-install
-
 # The peers.
+bench_crowd_SOURCES = bench/crowd.c bench/median.h
 bench_crowd_LDADD =
 bench_load_LDADD =
 bench_serve_raw_mhd_LDADD = $(MHD_LIBS)

@@ -7,6 +7,8 @@
  * new connection. How long a turn keeps the processor is measured where it starts and ends: in
  * epoll_wait(), which this program puts its own in place of.
  */
+#include "median.h"
+
 #include <weir/weir.h>
 
 #include <arpa/inet.h>
@@ -123,7 +125,7 @@ struct client {
         uint16_t port;
         int      fd;
         unsigned asks, failed;
-        uint32_t took_us[MAX_ASKS];
+        double   took_us[MAX_ASKS];
 };
 
 static void reconnect(struct client *client)
@@ -157,14 +159,7 @@ static void ask(struct client *client)
                 client->failed++;
                 reconnect(client);
         }
-        client->took_us[client->asks++] = (uint32_t)((now_ns(CLOCK_MONOTONIC) - start) / 1000);
-}
-
-static int by_value(const void *a, const void *b)
-{
-        uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-        return (x > y) - (x < y);
+        client->took_us[client->asks++] = (double)(now_ns(CLOCK_MONOTONIC) - start) / 1e3;
 }
 
 /* Asks for `seconds`, or until `*pid` has ended, which is 0 then; the median. */
@@ -172,7 +167,6 @@ static double median_us(struct client *client, unsigned seconds, pid_t *pid)
 {
         uint64_t end = now_ns(CLOCK_MONOTONIC) + seconds * 1000000000ull;
         struct timespec pause = { .tv_nsec = 1000000 };
-        unsigned middle;
 
         client->asks = 0;
         while (now_ns(CLOCK_MONOTONIC) < end && client->asks < MAX_ASKS) {
@@ -183,9 +177,7 @@ static double median_us(struct client *client, unsigned seconds, pid_t *pid)
                         break;
                 }
         }
-        qsort(client->took_us, client->asks, sizeof(client->took_us[0]), by_value);
-        middle = client->asks / 2;
-        return client->took_us[middle];
+        return median(client->took_us, client->asks);
 }
 
 /* ---- The attacks. ---- */
