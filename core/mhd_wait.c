@@ -18,9 +18,9 @@
 
 #include "mhd_private.h"
 
-#define FEW     256 /* put aside: are looked at as often as one goes on  */
-#define LOOK_NS 20  /* that MHD takes to look at one                     */
-#define REST    4   /* times as long as a look is the time until the next */
+#define MANY    256 /* put aside: from then on, looks are shared        */
+#define LOOK_NS 20  /* that MHD takes to look at one                    */
+#define REST    4   /* times what a look takes is the time to the next  */
 
 /* Of cell->repeats. */
 enum {
@@ -91,7 +91,7 @@ void weir__mhd_woke(struct weir__cell *cell, int next)
                 cell->repeats = REPEATS;
         cell->step = (uint8_t)next;
         weir__leave_waits(mhd, conn);
-        if (mhd->n_aside < FEW) {
+        if (mhd->n_aside < MANY) {
                 take_up(mhd, conn);
                 return;
         }
